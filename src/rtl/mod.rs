@@ -1,1 +1,11 @@
-//! To be described.
+//! A small typed netlist: what computes a value or decides a cycle is described here, once.
+//!
+//! A [`Module`] is a list of nodes in evaluation order. A node is one of the operations of [`Op`],
+//! its type is an integer [`Interval`](crate::num::Interval) and a count of lanes. One clock, one
+//! reset (asynchronous, active low), no aggregates and no conditional blocks. Three readers walk it:
+//! the stepper, the printer and the estimator.
+pub mod build;
+pub mod module;
+
+pub use build::{Net, Word};
+pub use module::{Instance, Memory, MemoryField, Module, Node, NodeId, Op};
