@@ -90,7 +90,14 @@ impl Interval {
 
 impl fmt::Display for Interval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{} [{}, {}]", if self.is_signed() { 's' } else { 'u' }, self.width(), self.lo, self.hi)
+        write!(
+            f,
+            "{}{} [{}, {}]",
+            if self.is_signed() { 's' } else { 'u' },
+            self.width(),
+            self.lo,
+            self.hi
+        )
     }
 }
 
@@ -100,9 +107,15 @@ mod tests {
 
     #[test]
     fn width_is_the_narrowest_word() {
-        for (lo, hi, width) in
-            [(0, 0, 1), (0, 1, 1), (0, 255, 8), (-1, 0, 1), (-128, 127, 8), (-129, 0, 9), (-1, 255, 9)]
-        {
+        for (lo, hi, width) in [
+            (0, 0, 1),
+            (0, 1, 1),
+            (0, 255, 8),
+            (-1, 0, 1),
+            (-128, 127, 8),
+            (-129, 0, 9),
+            (-1, 255, 9),
+        ] {
             assert_eq!(Interval::new(lo, hi).width(), width, "[{lo}, {hi}]");
         }
     }
@@ -112,7 +125,11 @@ mod tests {
         let (a, b) = (Interval::new(-3, 5), Interval::new(-7, 2));
         for x in a.lo..=a.hi {
             for y in b.lo..=b.hi {
-                assert!(a.add(b).contains(x + y) && a.sub(b).contains(x - y) && a.mul(b).contains(x * y));
+                assert!(
+                    a.add(b).contains(x + y)
+                        && a.sub(b).contains(x - y)
+                        && a.mul(b).contains(x * y)
+                );
             }
         }
         assert_eq!((a.mul(b).lo, a.mul(b).hi), (-35, 21));

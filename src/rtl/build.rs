@@ -192,7 +192,6 @@ impl Net {
         name: &str,
         child: &Rc<Module>,
         count: u32,
-        enable: Option<Word<'_>>,
         inputs: &[(&str, Word<'_>)],
     ) -> Vec<Word<'_>> {
         assert_eq!(inputs.len(), child.inputs.len(), "{name}: {} inputs", child.inputs.len());
@@ -218,7 +217,6 @@ impl Net {
                 module: child.clone(),
                 count,
                 inputs: ordered,
-                enable: enable.map(|w| w.id),
             });
             m.instances.len() - 1
         };
@@ -256,12 +254,23 @@ impl Net {
         let module = self.module.into_inner();
         for n in &module.nodes {
             if let Op::Reg { next: None, .. } = n.op {
-                panic!("{}: register {} is never driven", module.name, n.name.as_deref().unwrap_or("?"));
+                panic!(
+                    "{}: register {} is never driven",
+                    module.name,
+                    n.name.as_deref().unwrap_or("?")
+                );
             }
             let arithmetic = matches!(
                 n.op,
-                Op::Add(..) | Op::Sub(..) | Op::Mul(..) | Op::MulAdd(..) | Op::ShiftRightBy(..)
-                    | Op::ShiftLeftBy(..) | Op::Select(..) | Op::Gather(_) | Op::Mux(..)
+                Op::Add(..)
+                    | Op::Sub(..)
+                    | Op::Mul(..)
+                    | Op::MulAdd(..)
+                    | Op::ShiftRightBy(..)
+                    | Op::ShiftLeftBy(..)
+                    | Op::Select(..)
+                    | Op::Gather(_)
+                    | Op::Mux(..)
             );
             assert!(
                 !arithmetic || n.name.is_some(),
@@ -310,7 +319,8 @@ impl<'a> Word<'a> {
             let n = &m.nodes[self.id];
             (n.ty, n.count, n.rank, m.name_of(self.id).to_string())
         };
-        let w = self.net.push(Op::Reg { next: Some(self.id), enable: None, reset: None }, ty, count);
+        let w =
+            self.net.push(Op::Reg { next: Some(self.id), enable: None, reset: None }, ty, count);
         self.net.module.borrow_mut().nodes[w.id].rank = Some(rank.unwrap_or(0) + 1);
         w.named(&format!("{name}_q"))
     }

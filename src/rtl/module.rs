@@ -47,11 +47,21 @@ pub enum Op {
     /// `table[index]`; an index past the end gives the last entry. The name is the function's name.
     Rom(NodeId, String, Rc<Vec<i64>>),
     /// A register. `reset` is the value after reset; a datapath register has none and holds anything.
-    Reg { next: Option<NodeId>, enable: Option<NodeId>, reset: Option<i64> },
+    Reg {
+        next: Option<NodeId>,
+        enable: Option<NodeId>,
+        reset: Option<i64>,
+    },
     /// Field `field` of the word that memory `memory` read: registered, one cycle after the address.
-    MemRead { memory: usize, field: usize },
+    MemRead {
+        memory: usize,
+        field: usize,
+    },
     /// Output port `port` of instance `instance`.
-    InstanceOut { instance: usize, port: usize },
+    InstanceOut {
+        instance: usize,
+        port: usize,
+    },
     /// Lane `k` of a bundle, as a single word.
     Lane(NodeId, u32),
     /// A bundle from single words, lane 0 first.
@@ -66,10 +76,24 @@ impl Op {
         use Op::*;
         match self {
             Input | Const(_) | Reg { .. } | MemRead { .. } | InstanceOut { .. } => vec![],
-            ShiftLeft(a, _) | ShiftRight(a, _) | Not(a) | Fit(a) | Bits(a, _) | Rom(a, ..)
-            | Lane(a, _) | Spread(a) => vec![*a],
-            Add(a, b) | Sub(a, b) | Mul(a, b) | ShiftRightBy(a, b) | ShiftLeftBy(a, b)
-            | Less(a, b) | Equal(a, b) | And(a, b) | Or(a, b) | Concat(a, b) => vec![*a, *b],
+            ShiftLeft(a, _)
+            | ShiftRight(a, _)
+            | Not(a)
+            | Fit(a)
+            | Bits(a, _)
+            | Rom(a, ..)
+            | Lane(a, _)
+            | Spread(a) => vec![*a],
+            Add(a, b)
+            | Sub(a, b)
+            | Mul(a, b)
+            | ShiftRightBy(a, b)
+            | ShiftLeftBy(a, b)
+            | Less(a, b)
+            | Equal(a, b)
+            | And(a, b)
+            | Or(a, b)
+            | Concat(a, b) => vec![*a, *b],
             MulAdd(a, b, c) | Mux(a, b, c) => vec![*a, *b, *c],
             Select(a, v) => std::iter::once(*a).chain(v.iter().copied()).collect(),
             Gather(v) => v.clone(),
@@ -103,8 +127,6 @@ pub struct Instance {
     pub count: u32,
     /// The node that drives each input of the child, in the order of [`Module::inputs`].
     pub inputs: Vec<NodeId>,
-    /// When set, every register and memory of the child holds while this node is 0: it drives `en_i`.
-    pub enable: Option<NodeId>,
 }
 
 /// One field of a memory word.
@@ -167,6 +189,10 @@ impl Module {
             .filter(|n| matches!(n.op, Op::Reg { .. }))
             .map(|n| u64::from(n.ty.width() * n.count))
             .sum();
-        own + self.instances.iter().map(|i| u64::from(i.count) * i.module.register_bits()).sum::<u64>()
+        own + self
+            .instances
+            .iter()
+            .map(|i| u64::from(i.count) * i.module.register_bits())
+            .sum::<u64>()
     }
 }
