@@ -1,0 +1,193 @@
+//! One lane: one multiply-add, one right shifter, the exponential's table, the register T and the
+//! output stage. Every micro-op of every operator goes through this one path in one cycle.
+use super::tables::Tables;
+use super::widths::{GUARD, OUTPUT_FRACTION, Widths};
+use crate::isa::{Out, VectorOp};
+use crate::num::Interval;
+use crate::rtl::{Module, Net, Word};
+use std::rc::Rc;
+
+/// `word` saturated to `bits` bits, signed.
+fn saturate<'a>(net: &'a Net, word: Word<'a>, bits: u32, name: &str) -> Word<'a> {
+    if word.width() <= bits {
+        return word;
+    }
+    let above = word.shift_right(bits - 1).named(&format!("{name}_above"));
+    let fits = (above.equals(0) | above.equals(-1)).named(&format!("{name}_fits"));
+    let limit = above.bit(above.width() - 1);
+    let range = Interval::signed(bits);
+    let limit = limit
+        .mux(net.constant(range.lo), net.constant(range.hi))
+        .named(&format!("{name}_limit"));
+    fits.mux(word.signed_bits(0, bits), limit).named(&format!("{name}_saturated"))
+}
+
+/// Describes the lane. Combinational from its inputs to its outputs but for T.
+pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
+    let net = Net::new(
+        "lane",
+        "src/engine/lane.rs, fn describe",
+        "one lane: multiply-add, exponential table, shifter, register T and output stage.",
+    );
+    let fields = VectorOp::fields();
+    let control = |name: &str, doc: &str| {
+        let bits = fields.fields[fields.index(name)].bits;
+        net.input(name, Interval::unsigned(bits), doc)
+    };
+    let unsigned = Interval::unsigned;
+    let signed = Interval::signed;
+
+    let step = net.input("step", unsigned(1), "a micro-op is in the lane and nothing holds it");
+    let x = net.input("x", signed(w.input), "element");
+    let keep = net.input("keep", unsigned(1), "the element exists and is not masked");
+    let gamma = net.input("gamma", signed(w.input), "scale parameter of the element");
+    let beta = net.input("beta", signed(w.beta), "offset parameter plus one half LSB");
+    let scale = net.input("scale", unsigned(w.p - 1), "mantissa of the row");
+    let addend = net.input("addend", signed(w.addend), "addend of the row");
+    let amount = net.input("amount", unsigned(w.shift), "shift of the row and the micro-op");
+    let stored = w.can_store.then(|| {
+        net.input("stored", unsigned(16), "stored exponential: exponent and fraction")
+    });
+    let p_select = control("p", "broadcast operand");
+    let q_select = control("q", "element operand");
+    let c_select = control("c", "addend");
+    let source_select = control("source", "what is shifted");
+    let shift_select = control("shift", "amount of the shift");
+    let t_select = control("t", "what T takes");
+    let reduce_select = control("reduce", "what the tree adds");
+    let out_select = control("out", "saturation of the output");
+    let is_wide = (w.output > 8).then(|| control("wide", "codes of 16 bits"));
+    let use_beta = control("beta_on", "add beta and not the half alone");
+
+    net.section("The exponential's argument in T: -t, with exponent n and fraction.");
+    let t = net.state("t", signed(w.p), 1, None);
+    let fraction_bits = w.exp_fraction;
+    let segment_bits = tables.exp2.segment_bits();
+    let lo_bits = fraction_bits - segment_bits;
+    let segment = t.bits(lo_bits, segment_bits).named("segment");
+    let position = t.bits(0, lo_bits).named("position");
+    let octave = t.bits(fraction_bits, w.exponent).named("octave");
+    let exponent = (net.constant(0) - octave).named("octave_below").bits(0, w.exponent);
+    let exponent = exponent.named("exponent");
+    let slope = segment.rom("exp2_slope", &tables.exp2.slope).named("slope");
+    let intercept = segment.rom("exp2_intercept", &tables.exp2.intercept).named("intercept");
+
+    net.section("The one multiply-add.");
+    let p = net.select(p_select, &[scale, t, x, slope]).named("multiplicand");
+    let mut q_options = vec![x, gamma, position];
+    if let Some(stored) = stored {
+        let fraction = stored.bits(0, w.stored_fraction);
+        q_options.push(net.constant(1).concat(fraction).named("stored_mantissa"));
+    }
+    let q = net.select(q_select, &q_options).named("multiplier");
+    let table_addend = intercept.shift_left(tables.exp2.intercept_shift);
+    let c = net
+        .select(c_select, &[net.constant(0), addend.shift_right(GUARD), table_addend])
+        .named("coarse_addend");
+    let sum = p.mul_add(q, c).named("multiply_add");
+    let fine = c_select.equals(1).mux(addend.bits(0, GUARD), net.constant(0)).named("fine_addend");
+    let product = sum.concat(fine).named("product");
+
+    net.section("The mantissa of the exponential, in [1, 2).");
+    let drop = tables.exp2.slope_bits + tables.exp2.input_bits - tables.exp2.output_bits;
+    let mut mantissa = sum.bits(drop, fraction_bits + 1).named("mantissa");
+    if w.can_store && w.stored_fraction < fraction_bits {
+        let store = control("store", "the exponential is written to the row buffer");
+        let cut = fraction_bits - w.stored_fraction;
+        let kept = mantissa.shift_right(cut).shift_left(cut);
+        mantissa = store.mux(kept, mantissa).named("mantissa_used");
+    }
+
+    net.section("The one shifter.");
+    let at_sum = mantissa.shift_left(w.sum_fraction - fraction_bits);
+    let at_output = mantissa.shift_left(w.output + OUTPUT_FRACTION - fraction_bits);
+    let source = net.select(source_select, &[product, at_sum, at_output]).named("shift_source");
+    let mut amounts = vec![amount, amount, exponent];
+    if let Some(stored) = stored {
+        let n = stored.bits(w.stored_fraction, w.exponent);
+        let total = (n + amount).named("stored_amount");
+        let large = unsigned(w.shift);
+        let over = net.constant(large.hi).less(total).named("stored_amount_is_large");
+        amounts.push(
+            over.mux(net.constant(large.hi), total.bits(0, w.shift)).named("stored_amount_used"),
+        );
+    }
+    let by = net.select(shift_select, &amounts).named("shift_amount");
+    let shifted = source.shift_right_by(by).named("shifted");
+
+    net.section("What T takes.");
+    let value = saturate(&net, shifted, w.p, "t_value");
+    let octaves = fraction_bits + w.exponent;
+    let is_above = (!shifted.less(net.constant(0))).named("t_is_above");
+    let beyond = shifted.shift_right(octaves).named("t_beyond");
+    let lowest = shifted.bits(fraction_bits, w.exponent).equals(0);
+    let is_below = (!beyond.equals(-1) | lowest).named("t_is_below");
+    let floor = net.constant(1 << fraction_bits);
+    let below = is_below.mux(floor, shifted.bits(0, octaves)).named("t_bounded");
+    let bounded = is_above.mux(net.constant(0), below).named("t_exponent");
+    let is_exponent = t_select.equals(2);
+    let t_next = is_exponent.mux(bounded.signed_bits(0, octaves), value).named("t_d");
+    let t_on = (step & !t_select.equals(0)).named("t_en");
+    net.drive(t, t_next, Some(t_on));
+
+    net.section("What the reduction tree adds: the value, or the value with the element above it.");
+    let is_pair = reduce_select.equals(2);
+    let low = shifted.bits(0, w.pair_low);
+    let top_bits = (w.sum_fraction + 1).saturating_sub(w.pair_low);
+    let upper = if top_bits == 0 {
+        is_pair.mux(x, net.constant(0)).named("leaf_upper")
+    } else {
+        is_pair.mux(x, shifted.bits(w.pair_low, top_bits)).named("leaf_upper")
+    };
+    let low = if w.sum_fraction + 1 < w.pair_low {
+        let masked = shifted.bits(0, w.sum_fraction + 1);
+        is_pair.mux(low, masked).named("leaf_lower")
+    } else {
+        low
+    };
+    let leaf = upper.concat(low).named("leaf_value");
+    let leaf = keep.mux(leaf, net.constant(0)).named("leaf");
+
+    net.section("The output stage: one rounding, then saturation.");
+    let before = saturate(&net, shifted, w.output + OUTPUT_FRACTION + 2, "out");
+    let half = net.constant(1 << (OUTPUT_FRACTION - 1));
+    let offset = use_beta.mux(beta, half).named("out_offset");
+    let rounded = (before + offset).named("out_sum").shift_right(OUTPUT_FRACTION);
+    let rounded = rounded.named("out_rounded");
+    let is_unsigned = out_select.equals(Out::Unsigned.code()).named("out_is_unsigned");
+    let is_offset = out_select.equals(Out::Offset.code());
+    let is_negative = rounded.bit(rounded.width() - 1).named("out_is_negative");
+    // A code of `bits` bits, raw: (code, whether it was saturated).
+    let code = |bits: u32, tag: &str| {
+        let above = rounded.shift_right(bits).named(&format!("above_{tag}"));
+        let top = rounded.bit(bits - 1).named(&format!("top_{tag}"));
+        let fits_signed = (above.equals(0) & !top) | (above.equals(-1) & top);
+        let fits = is_unsigned.mux(above.equals(0), fits_signed).named(&format!("fits_{tag}"));
+        let limit_top = !is_unsigned.equal(is_negative);
+        let top_bit = fits.mux(top, limit_top).named(&format!("code_top_{tag}"));
+        let rest_limit =
+            is_negative.mux(net.constant(0), net.constant((1 << (bits - 1)) - 1));
+        let rest_limit = rest_limit.named(&format!("limit_{tag}"));
+        let rest = fits.mux(rounded.bits(0, bits - 1), rest_limit).named(&format!("rest_{tag}"));
+        let top_bit = is_offset.mux(!top_bit, top_bit).named(&format!("code_sign_{tag}"));
+        (top_bit.concat(rest).named(&format!("code_{tag}")), (!fits).named(&format!("over_{tag}")))
+    };
+    let (mut y, mut over) = code(8, "narrow");
+    if let Some(is_wide) = is_wide {
+        let (wide, wide_over) = code(16, "wide");
+        y = is_wide.mux(wide, y).named("code");
+        over = is_wide.mux(wide_over, over).named("over");
+    }
+    let zero = net.constant(0);
+    net.output("y", keep.mux(y, zero).named("y"), "output code; 0 where keep is 0");
+    net.output("saturated", (over & keep).named("saturated"), "the code was saturated");
+    net.output("leaf", leaf, "addend of the reduction tree");
+    if w.can_store {
+        let cut = fraction_bits.saturating_sub(w.stored_fraction);
+        let fraction = mantissa.bits(cut, w.stored_fraction.min(fraction_bits));
+        let pad = w.stored_fraction.saturating_sub(fraction_bits);
+        let fraction = fraction.shift_left(pad).bits(0, w.stored_fraction);
+        net.output("store", exponent.concat(fraction).named("store_word"), "{n, fraction}");
+    }
+    net.finish()
+}

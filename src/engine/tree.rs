@@ -1,0 +1,51 @@
+//! The reduction trees: a sum over the lanes and, at the load port, a maximum over the kept lanes.
+use super::widths::Widths;
+use crate::num::Interval;
+use crate::rtl::{Module, Net, Word};
+use std::rc::Rc;
+
+/// Combines words pairwise until one is left; an odd one waits for the next level.
+fn reduce<'a>(
+    mut words: Vec<Word<'a>>,
+    mut pair: impl FnMut(Word<'a>, Word<'a>, &str) -> Word<'a>,
+) -> Word<'a> {
+    let mut level = 'a';
+    while words.len() > 1 {
+        let mut next = vec![];
+        for (k, both) in words.chunks(2).enumerate() {
+            next.push(match both {
+                [a, b] => pair(*a, *b, &format!("{level}{k}")),
+                rest => rest[0],
+            });
+        }
+        words = next;
+        level = (level as u8 + 1) as char;
+    }
+    words[0]
+}
+
+/// Sum of the lanes' leaves, exact.
+pub fn sum(w: &Widths, leaf: Interval) -> Rc<Module> {
+    let net = Net::new("sum_tree", "src/engine/tree.rs, fn sum", "sum over the lanes, exact.");
+    let leaves = net.input_bundle("leaf", leaf, w.lanes, "one addend a lane");
+    let words = (0..w.lanes).map(|k| leaves.lane(k)).collect();
+    let total = reduce(words, |a, b, tag| (a + b).named(&format!("sum_{tag}s")));
+    net.output("sum", total, "sum of the lanes");
+    net.finish()
+}
+
+/// Maximum over the kept lanes; the lowest code when none is kept.
+pub fn max(w: &Widths) -> Rc<Module> {
+    let net = Net::new("max_tree", "src/engine/tree.rs, fn max", "maximum over the kept lanes.");
+    let x = net.input_bundle("x", Interval::signed(w.input), w.lanes, "one element a lane");
+    let keep = net.input_bundle("keep", Interval::unsigned(1), w.lanes, "elements that count");
+    let lowest = net.constant(Interval::signed(w.input).lo);
+    let words = (0..w.lanes)
+        .map(|k| keep.lane(k).mux(x.lane(k), lowest).named(&format!("kept_{k}x")))
+        .collect();
+    let top = reduce(words, |a, b, tag| {
+        a.less(b).named(&format!("less_{tag}x")).mux(b, a).named(&format!("max_{tag}x"))
+    });
+    net.output("max", top, "largest kept element");
+    net.finish()
+}
