@@ -17,7 +17,7 @@ pub use error::{ConfigErrors, Excerpt, Problem};
 pub use hw_config::HwConfig;
 
 /// Longest text that is read, in bytes. Chosen by us: a configuration needs 2 KiB.
-const LONGEST_BYTES: u64 = 1 << 20;
+const LONGEST_BYTES: u64 = 1 << 16;
 
 /// Reads and checks the configuration at `path`.
 ///
