@@ -19,6 +19,8 @@
 //! chunk crosses an interface; a *pass* is one walk over all chunks of a row; a *micro-op* is one
 //! instruction; an *LSB* is the unit of integer error.
 pub mod config;
+pub mod engine;
+pub mod isa;
 pub mod num;
 pub mod pwl;
 pub mod reference;

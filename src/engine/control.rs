@@ -104,7 +104,11 @@ fn words(net: &Net, w: &Widths, vector_words: u32, scalar_words: u32) {
     let counted = (load_chunk + one).named("load_chunk_up").bits(0, w.chunk);
     let restarts = is_last | in_last;
     net.drive(load_chunk, restarts.mux(zero, counted).named("load_chunk_d"), Some(load));
-    net.drive(is_skipping, (!in_last & (is_last | is_skipping)).named("is_skipping_d"), Some(taken));
+    net.drive(
+        is_skipping,
+        (!in_last & (is_last | is_skipping)).named("is_skipping_d"),
+        Some(taken),
+    );
     net.drive(load_row, (!load_row).named("load_row_d"), Some(is_loaded));
 
     net.section("The lanes: the micro-op under way and what it ends.");
@@ -176,18 +180,10 @@ fn words(net: &Net, w: &Widths, vector_words: u32, scalar_words: u32) {
         "wants_scalar",
         &[(s_start_row, s_starts, zero), (load_row, is_loaded, one), (run_row, goes_on, one)],
     );
-    wants_pass.drive(
-        net,
-        "wants_pass",
-        &[(start_row, starts, zero), (s_row, block_end, one)],
-    );
+    wants_pass.drive(net, "wants_pass", &[(start_row, starts, zero), (s_row, block_end, one)]);
     let after_pass = row_end.mux(zero, v_up).named("pass_start_after");
     pass_start.drive(net, "pass_start", &[(run_row, pass_end, after_pass)]);
-    block_start.drive(
-        net,
-        "block_start",
-        &[(run_row, row_end, zero), (s_row, block_end, s_up)],
-    );
+    block_start.drive(net, "block_start", &[(run_row, row_end, zero), (s_row, block_end, s_up)]);
 
     net.section("What the data path is told.");
     let at_start = load_chunk.equals(0).named("load_is_first");

@@ -16,9 +16,8 @@ fn saturate<'a>(net: &'a Net, word: Word<'a>, bits: u32, name: &str) -> Word<'a>
     let fits = (above.equals(0) | above.equals(-1)).named(&format!("{name}_fits"));
     let limit = above.bit(above.width() - 1);
     let range = Interval::signed(bits);
-    let limit = limit
-        .mux(net.constant(range.lo), net.constant(range.hi))
-        .named(&format!("{name}_limit"));
+    let limit =
+        limit.mux(net.constant(range.lo), net.constant(range.hi)).named(&format!("{name}_limit"));
     fits.mux(word.signed_bits(0, bits), limit).named(&format!("{name}_saturated"))
 }
 
@@ -45,9 +44,9 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
     let scale = net.input("scale", unsigned(w.p - 1), "mantissa of the row");
     let addend = net.input("addend", signed(w.addend), "addend of the row");
     let amount = net.input("amount", unsigned(w.shift), "shift of the row and the micro-op");
-    let stored = w.can_store.then(|| {
-        net.input("stored", unsigned(16), "stored exponential: exponent and fraction")
-    });
+    let stored = w
+        .can_store
+        .then(|| net.input("stored", unsigned(16), "stored exponential: exponent and fraction"));
     let p_select = control("p", "broadcast operand");
     let q_select = control("q", "element operand");
     let c_select = control("c", "addend");
@@ -165,8 +164,7 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
         let fits = is_unsigned.mux(above.equals(0), fits_signed).named(&format!("fits_{tag}"));
         let limit_top = !is_unsigned.equal(is_negative);
         let top_bit = fits.mux(top, limit_top).named(&format!("code_top_{tag}"));
-        let rest_limit =
-            is_negative.mux(net.constant(0), net.constant((1 << (bits - 1)) - 1));
+        let rest_limit = is_negative.mux(net.constant(0), net.constant((1 << (bits - 1)) - 1));
         let rest_limit = rest_limit.named(&format!("limit_{tag}"));
         let rest = fits.mux(rounded.bits(0, bits - 1), rest_limit).named(&format!("rest_{tag}"));
         let top_bit = is_offset.mux(!top_bit, top_bit).named(&format!("code_sign_{tag}"));

@@ -4,7 +4,6 @@
 pub mod control;
 pub mod core;
 pub mod lane;
-pub mod load;
 pub mod scalar;
 pub mod shell;
 pub mod tables;

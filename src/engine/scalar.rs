@@ -175,8 +175,7 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
     let product = product.signed_bits(0, w.accumulator);
     let product_f = product.bits(0, w.accumulator - f).shift_left(f);
     let product_f = product_f.signed_bits(0, w.accumulator);
-    let first_operand =
-        net.select(a_select, &[zero, a, ga, immediate, intercept]).named("adder_a");
+    let first_operand = net.select(a_select, &[zero, a, ga, immediate, intercept]).named("adder_a");
     let second = net.select(b_select, &[zero, product, product_f, above]).named("adder_b_plain");
     let inverted = (net.constant(-1) - second).named("adder_b_inverted");
     let second = subtract.mux(inverted, second).named("adder_b");
@@ -211,7 +210,10 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
     let sets_addend = on & is(ScalarKind::SetC);
     let shown = |name: &str, ty: Interval, next, when: Word<'_>| {
         let q = ["a", "b"].map(|r| net.state(&format!("{name}_{r}"), ty, 1, None));
-        let here = [(when & !row).named(&format!("{name}_a_en")), (when & row).named(&format!("{name}_b_en"))];
+        let here = [
+            (when & !row).named(&format!("{name}_a_en")),
+            (when & row).named(&format!("{name}_b_en")),
+        ];
         net.drive(q[0], next, Some(here[0]));
         net.drive(q[1], next, Some(here[1]));
         net.output(name, run_row.mux(q[1], q[0]).named(name), "of the row on the lanes");
@@ -223,8 +225,10 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
     net.section("What the registers take.");
     let takes = (on & is(ScalarKind::Take)).named("takes");
     let adds = (on & is(ScalarKind::Alu)).named("adds");
-    let total_f = flag.mux(total.bits(0, w.accumulator - f).shift_left(f), total).named("total_used");
-    let a_next = takes.mux(total_f.signed_bits(0, w.accumulator), sum.signed_bits(0, w.accumulator));
+    let total_f =
+        flag.mux(total.bits(0, w.accumulator - f).shift_left(f), total).named("total_used");
+    let a_next =
+        takes.mux(total_f.signed_bits(0, w.accumulator), sum.signed_bits(0, w.accumulator));
     let a_next = a_next.named("acc_d");
     net.drive(a, a_next, Some(takes | adds & dst.equals(Dst::Acc.code())));
     let results: Vec<Word> = kinds

@@ -87,11 +87,9 @@ impl Widths {
         let total = (square + length + 1).max(sum_fraction + length + 1);
         let element_total = input + length;
         let squares = square + length;
-        let accumulator_fraction =
-            ACCUMULATOR_FRACTION_MAX.min(ACCUMULATOR_MAX - 2 - squares) & !1;
-        let accumulator = (squares + accumulator_fraction + 2 + EPSILON_ROOM)
-            .max(total + 1)
-            .min(ACCUMULATOR_MAX);
+        let accumulator_fraction = ACCUMULATOR_FRACTION_MAX.min(ACCUMULATOR_MAX - 2 - squares) & !1;
+        let accumulator =
+            (squares + accumulator_fraction + 2 + EPSILON_ROOM).max(total + 1).min(ACCUMULATOR_MAX);
         let log_extra = if output > 8 { 4 } else { 0 };
         let least = [
             element_total + 1,

@@ -69,7 +69,11 @@ impl FieldSet {
                 let f = &self.fields[i];
                 let raw = (word >> self.offset(i)) & ((1u128 << f.bits) - 1);
                 let value = raw as i64;
-                if f.is_signed && raw >> (f.bits - 1) == 1 { value - (1i64 << f.bits) } else { value }
+                if f.is_signed && raw >> (f.bits - 1) == 1 {
+                    value - (1i64 << f.bits)
+                } else {
+                    value
+                }
             })
             .collect()
     }

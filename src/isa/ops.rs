@@ -114,19 +114,42 @@ impl VectorOp {
     /// The fields of the vector word.
     pub fn fields() -> FieldSet {
         FieldSet::new(&[
-            ("p", 2), ("q", 2), ("c", 2), ("source", 2), ("shift", 2), ("amount±", 7), ("t", 2),
-            ("reduce", 2), ("out", 2), ("wide", 1), ("beta", 1), ("store", 1), ("release", 1),
-            ("end", 1), ("last", 1),
+            ("p", 2),
+            ("q", 2),
+            ("c", 2),
+            ("source", 2),
+            ("shift", 2),
+            ("amount±", 7),
+            ("t", 2),
+            ("reduce", 2),
+            ("out", 2),
+            ("wide", 1),
+            ("beta", 1),
+            ("store", 1),
+            ("release", 1),
+            ("end", 1),
+            ("last", 1),
         ])
     }
 
     /// Values in the order of [`VectorOp::fields`].
     pub fn values(&self) -> Vec<i64> {
         vec![
-            self.p.code(), self.q.code(), self.c.code(), self.source.code(), self.shift.code(),
-            self.amount, self.t.code(), self.reduce.code(), self.out.code(),
-            i64::from(self.is_wide), i64::from(self.beta), i64::from(self.store),
-            i64::from(self.release), i64::from(self.end), i64::from(self.last),
+            self.p.code(),
+            self.q.code(),
+            self.c.code(),
+            self.source.code(),
+            self.shift.code(),
+            self.amount,
+            self.t.code(),
+            self.reduce.code(),
+            self.out.code(),
+            i64::from(self.is_wide),
+            i64::from(self.beta),
+            i64::from(self.store),
+            i64::from(self.release),
+            i64::from(self.end),
+            i64::from(self.last),
         ]
     }
 }
@@ -210,18 +233,41 @@ impl ScalarOp {
     /// The fields of the scalar word for immediates of `immediate_bits` bits.
     pub fn fields(immediate_bits: u32) -> FieldSet {
         FieldSet::new(&[
-            ("kind", 3), ("rd", 2), ("ra", 2), ("rb", 2), ("a", 3), ("b", 2), ("subtract", 1),
-            ("round", 1), ("dst", 2), ("x", 2), ("y", 3), ("table", 2), ("flag", 1), ("end", 1),
+            ("kind", 3),
+            ("rd", 2),
+            ("ra", 2),
+            ("rb", 2),
+            ("a", 3),
+            ("b", 2),
+            ("subtract", 1),
+            ("round", 1),
+            ("dst", 2),
+            ("x", 2),
+            ("y", 3),
+            ("table", 2),
+            ("flag", 1),
+            ("end", 1),
             ("immediate±", immediate_bits),
         ])
     }
 
     pub fn values(&self) -> Vec<i64> {
         vec![
-            self.kind.code(), i64::from(self.rd), i64::from(self.ra), i64::from(self.rb),
-            self.a.code(), self.b.code(), i64::from(self.subtract), i64::from(self.round),
-            self.dst.code(), self.x.code(), self.y.code(), self.table.code(),
-            i64::from(self.flag), i64::from(self.end), self.immediate,
+            self.kind.code(),
+            i64::from(self.rd),
+            i64::from(self.ra),
+            i64::from(self.rb),
+            self.a.code(),
+            self.b.code(),
+            i64::from(self.subtract),
+            i64::from(self.round),
+            self.dst.code(),
+            self.x.code(),
+            self.y.code(),
+            self.table.code(),
+            i64::from(self.flag),
+            i64::from(self.end),
+            self.immediate,
         ]
     }
 }

@@ -132,46 +132,64 @@ impl Net {
         }
     }
 
-    /// A memory of one write and one registered read port; returns the index for [`Net::read`].
-    #[allow(clippy::too_many_arguments)]
+    /// A memory of one write and one registered read port, to be wired by [`Net::drive_memory`]; returns
+    /// the index for [`Net::read`]. A field is (name, interval, lanes).
     pub fn memory(
         &self,
         name: &str,
         doc: &str,
         depth: u32,
         fields: &[(&str, Interval, u32)],
-        write: (Word<'_>, Word<'_>, &[Word<'_>]),
-        read: (Word<'_>, Word<'_>),
     ) -> usize {
-        let (write_enable, write_address, write_data) = write;
-        let (read_enable, read_address) = read;
-        assert_eq!(fields.len(), write_data.len(), "{name}: one word for each field");
-        let fields: Vec<MemoryField> = fields
+        let fields = fields
             .iter()
             .map(|&(name, ty, count)| MemoryField { name: name.to_string(), ty, count })
             .collect();
-        for (f, w) in fields.iter().zip(write_data) {
-            let ty = w.ty();
-            assert!(
-                f.ty.contains(ty.lo) && f.ty.contains(ty.hi) && f.count == w.count(),
-                "{name}.{}: holds {}, is written {ty}",
-                f.name,
-                f.ty
-            );
-        }
         let mut m = self.module.borrow_mut();
         m.memories.push(Memory {
             name: name.to_string(),
             doc: doc.to_string(),
             depth,
             fields,
-            write_enable: write_enable.id,
-            write_address: write_address.id,
-            write_data: write_data.iter().map(|w| w.id).collect(),
-            read_enable: read_enable.id,
-            read_address: read_address.id,
+            write_enable: NodeId::MAX,
+            write_address: NodeId::MAX,
+            write_data: vec![],
+            read_enable: NodeId::MAX,
+            read_address: NodeId::MAX,
         });
         m.memories.len() - 1
+    }
+
+    /// Wires a memory: (enable, address, one word a field) for its write port, (enable, address) for
+    /// its read port.
+    pub fn drive_memory(
+        &self,
+        memory: usize,
+        write: (Word<'_>, Word<'_>, &[Word<'_>]),
+        read: (Word<'_>, Word<'_>),
+    ) {
+        let mut m = self.module.borrow_mut();
+        let mem = m.memories[memory].clone();
+        assert_eq!(mem.fields.len(), write.2.len(), "{}: one word for each field", mem.name);
+        for (f, w) in mem.fields.iter().zip(write.2) {
+            let (ty, count) = (m.nodes[w.id].ty, m.nodes[w.id].count);
+            assert!(
+                f.ty.contains(ty.lo) && f.ty.contains(ty.hi) && f.count == count,
+                "{}.{}: holds {} x {}, is written {ty} x {count}",
+                mem.name,
+                f.name,
+                f.ty,
+                f.count
+            );
+        }
+        m.memories[memory] = Memory {
+            write_enable: write.0.id,
+            write_address: write.1.id,
+            write_data: write.2.iter().map(|w| w.id).collect(),
+            read_enable: read.0.id,
+            read_address: read.1.id,
+            ..mem
+        };
     }
 
     /// The word that the memory read last cycle, one field of it.
@@ -279,6 +297,10 @@ impl Net {
                 n.op,
                 module.sections[n.section]
             );
+        }
+        for memory in &module.memories {
+            let is_wired = memory.write_enable != NodeId::MAX;
+            assert!(is_wired, "{}: memory {} is never wired", module.name, memory.name);
         }
         let mut names: Vec<&str> = module.nodes.iter().filter_map(|n| n.name.as_deref()).collect();
         names.sort_unstable();

@@ -1,0 +1,362 @@
+//! The core: loader data path, two row banks, program and parameter stores, lanes, trees, accumulators
+//! and the output register, wired to the sequencer and the scalar unit.
+use super::tables::Tables;
+use super::widths::Widths;
+use super::{control, lane, scalar, tree};
+use crate::config::HwConfig;
+use crate::isa::{Field, FieldSet, Reduce, ScalarKind, Shift};
+use crate::num::Interval;
+use crate::rtl::{Module, Net, Word};
+use std::rc::Rc;
+
+/// Bits of the parameter store's address: a bank bit above the chunk.
+pub fn parameter_address_bits(w: &Widths) -> u32 {
+    w.chunk + 1
+}
+
+/// Fields of a data word, cut from its low bits up.
+fn cut<'a>(data: Word<'a>, fields: &FieldSet) -> Vec<Word<'a>> {
+    (0..fields.fields.len())
+        .map(|i| {
+            let f = &fields.fields[i];
+            let from = fields.offset(i);
+            if f.is_signed { data.signed_bits(from, f.bits) } else { data.bits(from, f.bits) }
+        })
+        .collect()
+}
+
+/// Names and types of a word's fields, as fields of a memory.
+fn memory_fields(fields: &FieldSet) -> Vec<(&'static str, Interval, u32)> {
+    let ty = |f: &Field| match f.is_signed {
+        true => Interval::signed(f.bits),
+        false => Interval::unsigned(f.bits),
+    };
+    fields.fields.iter().map(|f| (f.name, ty(f), 1)).collect()
+}
+
+/// The scalar word's fields below its immediate, which is the last.
+pub fn without_immediate(fields: &FieldSet) -> FieldSet {
+    FieldSet { fields: fields.fields[..fields.fields.len() - 1].to_vec() }
+}
+
+/// Describes the core.
+pub fn describe(
+    config: &HwConfig,
+    w: &Widths,
+    tables: &Tables,
+    vector: &FieldSet,
+    scalar_fields: &FieldSet,
+) -> Rc<Module> {
+    let net = Net::new(
+        "core",
+        "src/engine/core.rs, fn describe",
+        "lanes, trees, scalar unit, sequencer, row banks and stores; streams in and out.",
+    );
+    words(&net, config, w, tables, vector, scalar_fields);
+    net.finish()
+}
+
+fn words<'a>(
+    net: &'a Net,
+    config: &HwConfig,
+    w: &Widths,
+    tables: &Tables,
+    vector: &FieldSet,
+    scalar_fields: &FieldSet,
+) {
+    let bit = Interval::unsigned(1);
+    let unsigned = Interval::unsigned;
+    let lanes = w.lanes;
+    let chunk = unsigned(w.chunk);
+    let zero = net.constant(0);
+    let (v_bits, s_bits) = control::counter_bits(config.vector_words, config.scalar_words);
+
+    let set_up = net.input("set_up", bit, "a descriptor is loaded and none is being written");
+    let last_index = net.input("last_index", chunk, "index of a row's last chunk");
+    let tail = net.input_bundle("tail", bit, lanes, "lanes that exist in the last chunk");
+    let bank = net.input("bank", bit, "bank of the parameter store in use");
+    let in_valid = net.input("in_valid", bit, "a beat is offered");
+    let in_data = net.input_bundle("in_data", Interval::signed(w.input), lanes, "elements");
+    let in_keep = net.input_bundle("in_keep", bit, lanes, "elements that are not masked");
+    let in_k = net.input("in_k", unsigned(4), "the row's scale is the tensor's times 2^-k");
+    let in_last = net.input("in_last", bit, "last beat of the row");
+    let out_ready = net.input("out_ready", bit, "the output beat is taken");
+    let vector_we = net.input("vector_we", bit, "write a vector micro-op");
+    let scalar_we = net.input("scalar_we", bit, "write a scalar micro-op");
+    let parameter_we = net.input("parameter_we", bit, "write the parameters of a chunk");
+    let address_bits = v_bits.max(s_bits).max(parameter_address_bits(w));
+    let address = net.input("address", unsigned(address_bits), "address of the write");
+    let vector_in = net.input("vector_word", unsigned(vector.width()), "vector micro-op to write");
+    let low_bits = without_immediate(scalar_fields).width();
+    let scalar_in = net.input("scalar_word", unsigned(low_bits), "scalar micro-op to write");
+    let immediate_ty = Interval::signed(w.scalar);
+    let immediate_in = net.input("immediate", immediate_ty, "its immediate");
+    let gamma_ty = Interval::signed(w.input);
+    let gamma_in = net.input_bundle("gamma", gamma_ty, lanes, "gamma of a chunk");
+    let beta_in =
+        net.input_bundle("beta", Interval::signed(w.beta), lanes, "beta and half of a chunk");
+
+    net.section("Stores: a word is read one cycle after its address.");
+    let out_is_full = net.state("out_is_full", bit, 1, Some(0));
+    let hold = (out_is_full & !out_ready).named("hold");
+    let v_fields = memory_fields(vector);
+    let v_store = net.memory("vector_store", "vector program", config.vector_words, &v_fields);
+    let s_fields = memory_fields(scalar_fields);
+    let s_store = net.memory("scalar_store", "scalar program", config.scalar_words, &s_fields);
+    let v: Vec<Word> = (0..v_fields.len()).map(|i| net.read(v_store, i)).collect();
+    let s: Vec<Word> = (0..s_fields.len()).map(|i| net.read(s_store, i)).collect();
+    let vf = |name: &str| v[vector.index(name)];
+    let sf = |name: &str| s[scalar_fields.index(name)];
+
+    net.section("Sequencer.");
+    let reduces = (!vf("reduce").equals(Reduce::None.code())).named("reduces");
+    let sequencer = control::describe(w, config.vector_words, config.scalar_words);
+    let outs = net.instance(
+        "sequencer",
+        &sequencer,
+        1,
+        &[
+            ("set_up", set_up),
+            ("last_index", last_index),
+            ("in_valid", in_valid),
+            ("in_last", in_last),
+            ("hold", hold),
+            ("v_end", vf("end")),
+            ("v_last", vf("last")),
+            ("v_release", vf("release")),
+            ("v_reduces", reduces),
+            ("s_mul", sf("kind").equals(ScalarKind::Mul.code())),
+            ("s_take", sf("kind").equals(ScalarKind::Take.code())),
+            ("s_end", sf("end")),
+        ],
+    );
+    let seq = |name: &str| {
+        let i = sequencer.outputs.iter().position(|(n, _)| n == name).expect("an output");
+        outs[i]
+    };
+    net.drive_memory(
+        v_store,
+        (vector_we, address.bits(0, v_bits), &cut(vector_in, vector)),
+        (seq("fetch"), seq("fetch_pc")),
+    );
+    let mut scalar_words = cut(scalar_in, &without_immediate(scalar_fields));
+    scalar_words.push(immediate_in);
+    net.drive_memory(
+        s_store,
+        (scalar_we, address.bits(0, s_bits), &scalar_words),
+        (net.constant(1), seq("scalar_pc")),
+    );
+
+    net.section("Loader: lanes past the row's end and masked lanes are not kept.");
+    let load_last = seq("load_last");
+    let one_each = net.constant(1).spread(lanes);
+    let exists = load_last.mux(tail, one_each).named("load_exists");
+    let load_keep = (exists & in_keep).named("load_keep");
+    let no_element = zero.spread(lanes);
+    let load_x = exists.mux(in_data, no_element).named("load_x");
+    let max_tree = tree::max(w);
+    let chunk_max =
+        net.instance("max_tree", &max_tree, 1, &[("x", load_x), ("keep", load_keep)])[0];
+    let element = Interval::signed(w.input);
+    let running = net.state("load_max", element, 1, None);
+    let load_first = seq("load_first");
+    let is_larger = load_first | running.less(chunk_max);
+    let load_max = is_larger.mux(chunk_max, running).named("load_max_d");
+    net.drive(running, load_max, Some(seq("load")));
+    let any = (0..lanes).map(|k| load_keep.lane(k)).reduce(|a, b| a | b).expect("a lane");
+    let running_any = net.state("load_any_so_far", bit, 1, None);
+    let load_any = (any | running_any & !load_first).named("load_any_d");
+    net.drive(running_any, load_any, Some(seq("load")));
+    let running_k = net.state("load_k", unsigned(4), 1, None);
+    let load_k = load_first.mux(in_k, running_k).named("load_k_d");
+    net.drive(running_k, load_k, Some(seq("load")));
+
+    net.section("What is known of the two rows in flight.");
+    let is_loaded = seq("row_is_loaded");
+    let load_row = seq("load_row");
+    let loaded = [
+        (is_loaded & !load_row).named("row_a_is_loaded"),
+        (is_loaded & load_row).named("row_b_is_loaded"),
+    ];
+    let per_row = |name: &str, value: Word<'a>| {
+        let q = ["a", "b"].map(|r| net.state(&format!("{name}_{r}"), value.ty(), 1, None));
+        for i in 0..2 {
+            net.drive(q[i], value, Some(loaded[i]));
+        }
+        q
+    };
+    let [max_a, max_b] = per_row("row_max", load_max);
+    let [any_a, any_b] = per_row("row_any", load_any);
+    let [k_a, k_b] = per_row("row_k", load_k);
+    let run_row = seq("run_row");
+    let scalar_row = seq("scalar_row");
+    let scalar_max = scalar_row.mux(max_b, max_a).named("scalar_max");
+    let scalar_k = scalar_row.mux(k_b, k_a).named("scalar_k");
+    let run_any = run_row.mux(any_b, any_a).named("run_any");
+
+    net.section("Row banks.");
+    let data = Interval::signed(config.element_bits);
+    let step = seq("step");
+    let run_chunk = seq("run_chunk");
+    let fetch_row = seq("fetch_row");
+    let fetch_chunk = seq("fetch_chunk");
+    let bank_fields = [("x", data, lanes), ("keep", bit, lanes)];
+    let banks = ["bank_a", "bank_b"]
+        .map(|name| net.memory(name, "row bank: one chunk a word", w.chunks, &bank_fields));
+    let read = banks.map(|bank| (net.read(bank, 0), net.read(bank, 1)));
+    let row_data = run_row.mux(read[1].0, read[0].0).named("row_data");
+    let keep = run_row.mux(read[1].1, read[0].1).named("row_keep");
+    let x = row_data.signed_bits(0, w.input).named("row_x");
+    let parameters = net.memory(
+        "parameters",
+        "gamma and beta of a chunk, two banks",
+        2 << w.chunk,
+        &[("gamma", gamma_ty, lanes), ("beta", Interval::signed(w.beta), lanes)],
+    );
+    net.drive_memory(
+        parameters,
+        (parameter_we, address.bits(0, parameter_address_bits(w)), &[gamma_in, beta_in]),
+        (seq("fetch"), bank.concat(fetch_chunk)),
+    );
+    let (gamma, beta) = (net.read(parameters, 0), net.read(parameters, 1));
+
+    net.section("The row's shift with the micro-op's amount.");
+    let element_sum = Interval::signed(w.element_total);
+    let sums = net.state("total", unsigned(w.total), 1, None);
+    let elements = net.state("element_total", element_sum, 1, None);
+    let unit = scalar::describe(w, tables, scalar_fields, config.newton_steps > 0);
+    let mut unit_inputs = vec![
+        ("on", seq("scalar_on")),
+        ("digit_first", seq("digit_first")),
+        ("row", scalar_row),
+        ("run_row", run_row),
+        ("total", sums),
+        ("elements", elements),
+        ("max", scalar_max),
+        ("k", scalar_k),
+    ];
+    for name in [
+        "kind",
+        "rd",
+        "ra",
+        "rb",
+        "a",
+        "b",
+        "subtract",
+        "round",
+        "dst",
+        "x",
+        "y",
+        "table",
+        "flag",
+        "immediate",
+    ] {
+        unit_inputs.push((name, sf(name)));
+    }
+    let row = net.instance("scalar_unit", &unit, 1, &unit_inputs);
+    let (scale, shift, addend) = (row[0], row[1], row[2]);
+    let is_immediate = vf("shift").equals(Shift::Immediate.code());
+    let base = is_immediate.mux(zero, shift).named("amount_base");
+    let amount = (base + vf("amount")).named("amount_sum");
+    let most = unsigned(w.shift).hi;
+    let is_negative = amount.less(zero).named("amount_is_negative");
+    let over = net.constant(most).less(amount).named("amount_is_large");
+    let amount = over.mux(net.constant(most), amount.bits(0, w.shift)).named("amount_over");
+    let amount = is_negative.mux(zero, amount).named("amount_used");
+
+    net.section("Lanes.");
+    let lane_module = lane::describe(w, tables);
+    let mut lane_inputs = vec![];
+    for &id in &lane_module.inputs {
+        let name = lane_module.name_of(id);
+        lane_inputs.push((
+            name,
+            match name {
+                "step" => step,
+                "x" => x,
+                "keep" => keep,
+                "gamma" => gamma,
+                "beta" => beta,
+                "scale" => scale,
+                "addend" => addend,
+                "amount" => amount,
+                "stored" => row_data.bits(0, 16),
+                "beta_on" => vf("beta"),
+                other => vf(other),
+            },
+        ));
+    }
+    let lane_outs = net.instance("lane", &lane_module, lanes, &lane_inputs);
+    let (y, saturated, leaf) = (lane_outs[0], lane_outs[1], lane_outs[2]);
+
+    net.section("Writes to the row banks: the loader's, and exponentials in their row's place.");
+    for (i, tag) in ["a", "b"].iter().enumerate() {
+        let here = |row: Word<'a>| if i == 1 { row } else { !row };
+        let mut we = (seq("load") & here(load_row)).named(&format!("bank_{tag}_load"));
+        let (mut at, mut data) = (seq("load_chunk"), [load_x, load_keep]);
+        if w.can_store {
+            let stores = step & vf("store") & here(run_row);
+            let stores = stores.named(&format!("bank_{tag}_store"));
+            we = (we | stores).named(&format!("bank_{tag}_we"));
+            at = stores.mux(run_chunk, at).named(&format!("bank_{tag}_address"));
+            let word = lane_outs[3].signed_bits(0, 16);
+            data = [
+                stores.mux(word, load_x).named(&format!("bank_{tag}_x_d")),
+                stores.mux(keep, load_keep).named(&format!("bank_{tag}_keep_d")),
+            ];
+        }
+        let re = (seq("fetch") & here(fetch_row)).named(&format!("bank_{tag}_re"));
+        net.drive_memory(banks[i], (we, at, &data), (re, fetch_chunk));
+    }
+
+    net.section("Sums of the pass, one cycle behind the lanes.");
+    let sum_tree = tree::sum(w, leaf.ty());
+    let root = net.instance("sum_tree", &sum_tree, 1, &[("leaf", leaf)])[0];
+    let root_q = net.state("root", root.ty(), 1, None);
+    net.drive(root_q, root, Some((step & reduces).named("root_en")));
+    let follows = |name: &str, value: Word<'_>, reset| {
+        let q = net.state(name, value.ty(), 1, reset);
+        net.drive(q, value, None);
+        q
+    };
+    let root_on = follows("root_is_new", step & reduces, Some(0));
+    let root_first = follows("root_is_first", seq("run_is_first"), None);
+    let root_pair = follows("root_is_pair", vf("reduce").equals(Reduce::Pair.code()), None);
+    let low = root_q.bits(0, w.pair_low);
+    let whole_bits = w.total.min(root_q.width());
+    let part = root_pair.mux(low, root_q.bits(0, whole_bits)).named("root_total");
+    let old = root_first.mux(zero, sums).named("total_before");
+    let total = (old + part).named("total_sum").bits(0, w.total);
+    net.drive(sums, total, Some(root_on));
+    let upper = root_q.shift_right(w.pair_low).fit(element_sum).named("root_elements");
+    let old = root_first.mux(zero, elements).named("element_total_before");
+    let total = (old + upper).named("element_total_sum").signed_bits(0, w.element_total);
+    net.drive(elements, total, Some((root_on & root_pair).named("element_total_en")));
+
+    net.section("Output register.");
+    let writes = (step & !vf("out").equals(0)).named("out_writes");
+    let run_last = seq("run_is_last");
+    net.drive(out_is_full, (writes | hold).named("out_is_full_d"), None);
+    let hold_output = |name: &str, value: Word<'a>| {
+        let q = net.state(name, value.ty(), value.count(), None);
+        net.drive(q, value, Some(writes));
+        q
+    };
+    let out_y = hold_output("out_y", y);
+    let out_saturated = hold_output("out_saturated", saturated);
+    let out_keep = run_last.mux(tail, one_each).named("out_keep_d");
+    let out_keep = hold_output("out_keep", out_keep);
+    let out_last = hold_output("out_last", run_last);
+    let out_masked = hold_output("out_masked", (!run_any).named("row_is_masked"));
+    let out_first = hold_output("out_first", seq("run_is_first"));
+    net.output("in_ready", seq("in_ready"), "the offered beat is taken");
+    net.output("out_valid", out_is_full, "an output beat is offered");
+    net.output("out_data", out_y, "output codes");
+    net.output("out_keep", out_keep, "elements that exist");
+    net.output("out_last", out_last, "last beat of the row");
+    net.output("out_first", out_first, "first beat of the row");
+    net.output("out_masked", out_masked, "every element of the row is masked");
+    net.output("out_saturated", out_saturated, "codes that were saturated");
+    net.output("length_is_wrong", seq("length_is_wrong"), "a row of another length was dropped");
+    net.output("idle", seq("idle"), "no row is inside");
+}
