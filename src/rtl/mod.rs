@@ -5,7 +5,11 @@
 //! reset (asynchronous, active low), no aggregates and no conditional blocks. Three readers walk it:
 //! the stepper, the printer and the estimator.
 pub mod build;
+pub mod evaluate;
 pub mod module;
+pub mod names;
+pub mod verilog;
 
 pub use build::{Net, Word};
+pub use evaluate::evaluate;
 pub use module::{Instance, Memory, MemoryField, Module, Node, NodeId, Op};

@@ -1,0 +1,408 @@
+//! The text of one module: header, ports, tables, and one group of statements for each section.
+use super::scope::{At, Scope};
+use super::{Dialect, Style, format, layout, needs_clock, needs_reset, range};
+use crate::num::Interval;
+use crate::rtl::module::{Module, NodeId, Op};
+use std::fmt::Write as _;
+
+/// One statement of a section; a long right-hand side has several lines.
+pub enum Statement {
+    /// Target, right-hand side, and the number of lanes when it stands in a loop.
+    Assign(String, String, Option<u32>),
+    /// Lines as they are.
+    Block(String),
+}
+
+/// What is printed under one comment.
+#[derive(Default)]
+pub struct Group {
+    /// Kind, range and name.
+    pub declarations: Vec<(String, String, String)>,
+    pub statements: Vec<Statement>,
+    pub clocked: String,
+}
+
+pub struct Printer<'m> {
+    pub scope: Scope<'m>,
+    pub module: &'m Module,
+    pub style: &'m Style,
+    pub groups: Vec<Group>,
+}
+
+pub fn print(module: &Module, style: &Style) -> String {
+    let mut p = Printer {
+        scope: Scope::new(module, style),
+        module,
+        style,
+        groups: module.sections.iter().map(|_| Group::default()).collect(),
+    };
+    for id in 0..module.nodes.len() {
+        p.node(id);
+    }
+    for k in 0..module.memories.len() {
+        p.memory(k);
+    }
+    for k in 0..module.instances.len() {
+        p.instance(k);
+    }
+    p.registers();
+    let last = module.sections.len() - 1;
+    for (name, id) in &module.outputs {
+        p.output(name, *id, last);
+    }
+    let tables = p.tables();
+    let groups: Vec<String> = (0..p.groups.len()).map(|g| p.group(g)).collect();
+    let parts = [p.header() + &p.ports(), tables, groups.concat(), p.unused()];
+    let name = style.module_name(&module.name);
+    let end = match style.dialect {
+        Dialect::SystemVerilog => format!("endmodule : {name}\n"),
+        Dialect::Verilog2005 => "endmodule\n".to_string(),
+    };
+    parts.concat() + &end
+}
+
+impl Printer<'_> {
+    pub fn is_sv(&self) -> bool {
+        self.style.dialect == Dialect::SystemVerilog
+    }
+
+    pub fn declare_in(&mut self, group: usize, kind: &str, ty: Interval, count: u32, name: &str) {
+        let kind = if self.is_sv() { "logic" } else { kind };
+        let row = (kind.to_string(), range(ty, count), name.to_string());
+        self.groups[group].declarations.push(row);
+    }
+
+    pub fn signal_name(&self, signal: usize) -> String {
+        self.scope.signals[signal].name.clone()
+    }
+
+    /// Declares a node that has a name and, when it is combinational, assigns it.
+    fn node(&mut self, id: NodeId) {
+        let Some(signal) = self.scope.signal_of(id) else { return };
+        let node = &self.module.nodes[id];
+        let name = self.signal_name(signal);
+        let kind = if matches!(node.op, Op::Reg { .. }) { "reg" } else { "wire" };
+        if node.op != Op::Input {
+            self.declare_in(node.section, kind, node.ty, node.count, &name);
+        }
+        match node.op {
+            Op::Input | Op::Reg { .. } | Op::MemRead { .. } | Op::InstanceOut { .. } => return,
+            _ => {}
+        }
+        let is_bundle = node.count > 1;
+        let lanes = (is_bundle && !matches!(node.op, Op::Gather(_))).then_some(node.count);
+        let target = match lanes {
+            None => name.clone(),
+            Some(_) => self.lane_of(signal),
+        };
+        let mut right = self.scope.expression(id, At::Each);
+        if let Some(wider) = right.is_wider {
+            // Verilog-2005 cannot narrow an expression: it goes through a word of its own.
+            let is_signed = right.text.contains(">>>");
+            let full = if is_signed { Interval::signed(wider) } else { Interval::unsigned(wider) };
+            let source = self.scope.declare(&format!("{name}_source"), full, node.count);
+            let source_name = self.signal_name(source);
+            self.declare_in(node.section, "wire", full, node.count, &source_name);
+            let to = if is_bundle { self.lane_of(source) } else { source_name };
+            self.assign(node.section, to, right.text, lanes);
+            let stride = if is_bundle { wider } else { 0 };
+            let narrow = self.scope.slice(source, stride, 0, node.ty.width());
+            right.text = self.scope.print(&narrow);
+        }
+        self.assign(node.section, target, right.text, lanes);
+    }
+
+    pub fn assign(&mut self, group: usize, to: String, right: String, lanes: Option<u32>) {
+        self.groups[group].statements.push(Statement::Assign(to, right, lanes));
+    }
+
+    /// One lane of a bundle, as the target of an assignment in a loop.
+    pub fn lane_of(&self, signal: usize) -> String {
+        let width = self.scope.signals[signal].width;
+        let total = self.scope.signals[signal].total();
+        if total == width {
+            return self.signal_name(signal);
+        }
+        match self.scope.slice(signal, width, 0, width).pieces[..] {
+            [super::bits::Piece::Slice(ref s)] => self.scope.writer().slice(s),
+            _ => unreachable!("a slice is one piece"),
+        }
+    }
+
+    /// All lanes of a node, each in the width of `ty`, as one expression. Where the lanes are written in
+    /// place or are too narrow, a word called `name` takes them first.
+    pub fn whole(
+        &mut self,
+        id: NodeId,
+        ty: Interval,
+        count: u32,
+        name: &str,
+        group: usize,
+    ) -> String {
+        let node = &self.module.nodes[id];
+        let width = ty.width();
+        if node.count == 1 {
+            let one = self.scope.print(&self.scope.operand(id, At::Each, width));
+            return if count == 1 { one } else { format!("{{{count}{{{one}}}}}") };
+        }
+        if let (Some(signal), true) = (self.scope.signal_of(id), node.ty.width() == width) {
+            return self.scope.print(&self.scope.whole_signal(signal));
+        }
+        if let (Op::Spread(a), 1) = (&node.op, self.module.nodes[self.spread_of(id)].count) {
+            let one = self.scope.print(&self.scope.operand(*a, At::Each, width));
+            return format!("{{{}{{{one}}}}}", node.count);
+        }
+        let signal = self.scope.declare(name, ty, node.count);
+        self.declare_in(group, "wire", ty, node.count, name);
+        let right = self.scope.print(&self.scope.operand(id, At::Each, width));
+        let to = self.lane_of(signal);
+        self.assign(group, to, right, Some(node.count));
+        self.scope.print(&self.scope.whole_signal(signal))
+    }
+
+    fn spread_of(&self, id: NodeId) -> NodeId {
+        if let Op::Spread(a) = self.module.nodes[id].op { a } else { id }
+    }
+
+    fn output(&mut self, name: &str, id: NodeId, last: usize) {
+        let node = &self.module.nodes[id];
+        let group = self.latest_section(&[id]).min(last);
+        let right = self.whole(id, node.ty, node.count, &format!("{name}_source"), group);
+        self.assign(group, format!("{name}_o"), right, None);
+    }
+
+    /// The section after which every declared word behind these nodes can be read.
+    pub fn latest_section(&self, ids: &[NodeId]) -> usize {
+        let mut latest = 0;
+        for &id in ids {
+            let node = &self.module.nodes[id];
+            let section = match self.scope.signal_of(id) {
+                Some(_) => node.section,
+                None => self.latest_section(&node.op.operands()),
+            };
+            latest = latest.max(section);
+        }
+        latest
+    }
+
+    fn header(&self) -> String {
+        let m = self.module;
+        let mut out =
+            layout::comment(&format!("{}: {}", self.style.module_name(&m.name), m.doc), 0);
+        out.push_str("//\n");
+        for line in &self.style.header {
+            out.push_str(&layout::comment(line, 0));
+        }
+        let source = format!("Source: {}. Do not edit; run `mive emit` instead.", m.source);
+        out.push_str(&layout::comment(&source, 0));
+        let mut rows = vec![["", "port", "format", "meaning"].map(String::from).to_vec()];
+        let meaning = |name: &str| {
+            let doc = m.port_docs.iter().find(|(port, _)| port == name);
+            doc.map_or(String::new(), |(_, doc)| doc.clone())
+        };
+        for &id in &m.inputs {
+            let (node, name) = (&m.nodes[id], m.name_of(id));
+            let format = format(node.ty, node.count);
+            rows.push(vec![String::new(), format!("{name}_i"), format, meaning(name)]);
+        }
+        for (name, id) in &m.outputs {
+            let node = &m.nodes[*id];
+            let format = format(node.ty, node.count);
+            rows.push(vec![String::new(), format!("{name}_o"), format, meaning(name)]);
+        }
+        if rows.len() > 1 {
+            out.push_str("//\n");
+        }
+        for row in layout::table(&rows, "  ").into_iter().filter(|_| rows.len() > 1) {
+            let _ = writeln!(out, "//{}", if row.is_empty() { row } else { format!(" {row}") });
+        }
+        out
+    }
+
+    fn ports(&self) -> String {
+        let m = self.module;
+        let kind = if self.is_sv() { "logic" } else { "wire" };
+        let mut rows: Vec<Vec<String>> = vec![];
+        let mut port = |direction: &str, range: String, name: String| {
+            rows.push(vec![format!("{direction} {kind}"), range, name]);
+        };
+        if needs_clock(m) {
+            port("input ", String::new(), "clk_i".into());
+        }
+        if needs_reset(m) {
+            port("input ", String::new(), "rst_ni".into());
+        }
+        for &id in &m.inputs {
+            let node = &m.nodes[id];
+            port("input ", range(node.ty, node.count), format!("{}_i", m.name_of(id)));
+        }
+        for (name, id) in &m.outputs {
+            let node = &m.nodes[*id];
+            port("output", range(node.ty, node.count), format!("{name}_o"));
+        }
+        let mut out = format!("module {} (\n", self.style.module_name(&m.name));
+        let lines = columns(&rows);
+        for (k, line) in lines.iter().enumerate() {
+            let comma = if k + 1 < lines.len() { "," } else { "" };
+            let _ = writeln!(out, "  {line}{comma}");
+        }
+        out.push_str(");\n\n");
+        let has_lanes =
+            m.nodes.iter().any(|n| n.count > 1) || m.instances.iter().any(|i| i.count > 1);
+        if !self.is_sv() && has_lanes {
+            let _ = write!(out, "  genvar {};\n\n", self.scope.lane);
+        }
+        out
+    }
+
+    fn tables(&self) -> String {
+        let mut out = String::new();
+        for (name, table) in &self.scope.tables {
+            let rows = table.entries.len();
+            if rows == 1 {
+                continue;
+            }
+            let (ty, index) = (table.ty, Interval::unsigned(table.index_width));
+            let _ = writeln!(out, "  // Table {name}: {rows} entries, {}.", format(ty, 1));
+            let argument = &self.scope.argument;
+            let spaced = |r: String| if r.is_empty() { r } else { format!("{r} ") };
+            let (result, input) = (spaced(range(ty, 1)), spaced(range(index, 1)));
+            if self.is_sv() {
+                let _ = writeln!(
+                    out,
+                    "  function automatic logic {result}{name}(input logic {input}{argument});"
+                );
+            } else {
+                let _ = writeln!(out, "  function {result}{name};\n    input {input}{argument};");
+            }
+            let _ = writeln!(out, "    case ({argument})");
+            let reachable = rows.min(1usize.checked_shl(table.index_width).unwrap_or(rows));
+            let mut lines = vec![];
+            for (k, &entry) in table.entries[..reachable].iter().enumerate() {
+                let label = match k + 1 == reachable {
+                    true => "default: ".to_string(),
+                    false => format!("{}'d{k}: ", table.index_width),
+                };
+                let value = super::bits::Value::constant(entry, ty.width(), ty.is_signed());
+                lines.push((label, format!("{name} = {};", self.scope.writer().text(&value))));
+            }
+            for line in layout::aligned(&lines) {
+                let _ = writeln!(out, "      {line}");
+            }
+            out.push_str("    endcase\n  endfunction\n\n");
+        }
+        out
+    }
+
+    fn group(&self, index: usize) -> String {
+        let group = &self.groups[index];
+        let mut out = String::new();
+        let rows: Vec<Vec<String>> = group
+            .declarations
+            .iter()
+            .map(|(kind, range, name)| vec![kind.clone(), range.clone(), format!("{name};")])
+            .collect();
+        for line in columns(&rows) {
+            let _ = writeln!(out, "  {line}");
+        }
+        let mut at = 0;
+        while at < group.statements.len() {
+            let lanes_of = |s: &Statement| match s {
+                Statement::Assign(_, _, lanes) => Some(*lanes),
+                Statement::Block(_) => None,
+            };
+            let kind = lanes_of(&group.statements[at]);
+            let run = match kind {
+                None => 1,
+                Some(_) => {
+                    group.statements[at..].iter().take_while(|s| lanes_of(s) == kind).count()
+                }
+            };
+            self.run(&group.statements[at..at + run], kind.flatten(), &mut out);
+            at += run;
+        }
+        if !group.clocked.is_empty() {
+            let gap = if out.is_empty() { "" } else { "\n" };
+            let _ = write!(out, "{gap}{}", group.clocked);
+        }
+        if out.is_empty() {
+            return out;
+        }
+        let comment = layout::comment(&self.module.sections[index], 2);
+        format!("{comment}{out}\n")
+    }
+
+    /// Statements of one kind: plain assignments, or those of one loop over lanes.
+    fn run(&self, statements: &[Statement], lanes: Option<u32>, out: &mut String) {
+        let indent = if lanes.is_some() { 4 } else { 2 };
+        let mut rows = vec![];
+        for s in statements {
+            match s {
+                Statement::Assign(to, right, _) => {
+                    rows.push((format!("assign {to}"), format!(" = {right};")));
+                }
+                Statement::Block(text) => out.push_str(text),
+            }
+        }
+        if let (Some(count), Some((first, _))) = (lanes, rows.first()) {
+            let name = first.trim_start_matches("assign ").split('[').next().unwrap_or("lanes");
+            out.push_str(&self.open_loop(count, name));
+        }
+        for line in layout::aligned(&rows) {
+            out.push_str(&layout::statement(&line, indent));
+        }
+        if lanes.is_some() {
+            out.push_str("  end\n");
+        }
+    }
+
+    pub fn open_loop(&self, count: u32, name: &str) -> String {
+        let (lane, genvar) = (&self.scope.lane, if self.is_sv() { "genvar " } else { "" });
+        format!(
+            "  for ({genvar}{lane} = 0; {lane} < {count}; {lane} = {lane} + 1) begin : gen_{name}\n"
+        )
+    }
+
+    /// One word for each signal of which some bits have no reader.
+    fn unused(&self) -> String {
+        const MOST_RUNS: usize = 4;
+        let kind = if self.is_sv() { "logic" } else { "wire" };
+        let mut out = String::new();
+        for signal in 0..self.scope.signals.len() {
+            let runs = self.scope.unread(signal);
+            if runs.is_empty() {
+                continue;
+            }
+            let slices: Vec<_> = if runs.len() > MOST_RUNS {
+                vec![self.scope.whole_signal(signal)]
+            } else {
+                runs.iter().map(|&(low, w)| self.scope.slice(signal, 0, low, w)).collect()
+            };
+            let w = self.scope.writer();
+            let right = match &slices[..] {
+                [one] if one.width() == 1 => w.text(one),
+                [one] => format!("^{}", w.text(one)),
+                many => {
+                    let parts: Vec<String> = many.iter().rev().map(|s| w.text(s)).collect();
+                    format!("^{{{}}}", parts.join(", "))
+                }
+            };
+            let name = format!("unused_{}", self.signal_name(signal));
+            let _ = writeln!(out, "  {kind} {name};");
+            out.push_str(&layout::statement(&format!("assign {name} = {right};"), 2));
+        }
+        if out.is_empty() {
+            return out;
+        }
+        format!("  // Bits that nothing reads.\n{out}\n")
+    }
+}
+
+/// Rows as columns; a column that is empty everywhere takes no room.
+fn columns(rows: &[Vec<String>]) -> Vec<String> {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let used: Vec<usize> = (0..count).filter(|&c| rows.iter().any(|r| !r[c].is_empty())).collect();
+    let kept: Vec<Vec<String>> =
+        rows.iter().map(|r| used.iter().map(|&c| r[c].clone()).collect()).collect();
+    layout::table(&kept, " ")
+}

@@ -1,0 +1,63 @@
+//! Columns, line breaks and alignment of printed text.
+
+const COLUMNS: usize = 100;
+
+/// Breaks a comment into lines that fit, each behind `// `.
+pub fn comment(text: &str, indent: usize) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let mut current = String::new();
+        for word in line.split_whitespace() {
+            if !current.is_empty() && indent + 4 + current.len() + word.len() > COLUMNS {
+                out.push_str(&format!("{}// {current}\n", " ".repeat(indent)));
+                current.clear();
+            }
+            if !current.is_empty() {
+                current.push(' ');
+            }
+            current.push_str(word);
+        }
+        out.push_str(format!("{}// {current}", " ".repeat(indent)).trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// Indents a statement and breaks lines that are too long at their last space that fits.
+pub fn statement(text: &str, indent: usize) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let inner = line.len() - line.trim_start().len();
+        let (mut pad, mut rest) = (indent + inner, line.trim_start());
+        while pad + rest.len() > COLUMNS {
+            let fits = &rest[..COLUMNS - pad];
+            // A space inside brackets of an index stays.
+            let Some(at) = fits.rfind(' ').filter(|at| *at > 0) else { break };
+            out.push_str(&format!("{}{}\n", " ".repeat(pad), &rest[..at]));
+            rest = rest[at..].trim_start();
+            pad = indent + inner + 6;
+        }
+        out.push_str(&format!("{}{rest}\n", " ".repeat(pad)));
+    }
+    out
+}
+
+/// Pads the first column of each row to a common width, no wider than a third of the page.
+pub fn aligned(rows: &[(String, String)]) -> Vec<String> {
+    let width = rows.iter().map(|(left, _)| left.len()).filter(|n| *n <= COLUMNS / 3).max();
+    let width = width.unwrap_or(0);
+    rows.iter().map(|(left, right)| format!("{left:<width$}{right}")).collect()
+}
+
+/// Rows of a table, every column but the last padded.
+pub fn table(rows: &[Vec<String>], gap: &str) -> Vec<String> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(String::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    rows.iter()
+        .map(|row| {
+            let cells = row.iter().zip(&widths).map(|(cell, w)| format!("{cell:<w$}"));
+            cells.collect::<Vec<_>>().join(gap).trim_end().to_string()
+        })
+        .collect()
+}
