@@ -56,7 +56,7 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
     let reduce_select = control("reduce", "what the tree adds");
     let out_select = control("out", "saturation of the output");
     let is_wide = (w.output > 8).then(|| control("wide", "codes of 16 bits"));
-    let use_beta = control("beta_on", "add beta and not the half alone");
+    let use_beta = net.input("beta_on", unsigned(1), "add beta and not the half alone");
 
     net.section("The exponential's argument in T: -t, with exponent n and fraction.");
     let t = net.state("t", signed(w.p), 1, None);

@@ -180,7 +180,8 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
     let inverted = (net.constant(-1) - second).named("adder_b_inverted");
     let second = subtract.mux(inverted, second).named("adder_b");
     let carry = (subtract | round & low.bit(cut - 1)).named("adder_carry");
-    let sum = (first_operand + second + carry).named("adder_sum");
+    let pair = (first_operand + second).named("adder_pair");
+    let sum = (pair + carry).named("adder_sum");
     debug_assert!(AluA::ALL.len() == 5 && AluB::ALL.len() == 4);
 
     net.section("The normaliser: mantissa of A in [1, 2) and the place of its leading one.");
@@ -203,7 +204,8 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
     let scale = scale.named("scale_d");
     let by_exponent = net.select(table, &[k, e.shift_right(1), e]).named("shift_of_exponent");
     let shift_base = immediate.signed_bits(0, ROW_SHIFT_BITS - 1);
-    let shift_sum = (shift_base + by_exponent + below_one).named("shift_sum");
+    let shift_pair = (shift_base + by_exponent).named("shift_pair");
+    let shift_sum = (shift_pair + below_one).named("shift_sum");
     let shift_next = shift_sum.fit(Interval::signed(ROW_SHIFT_BITS)).named("shift_d");
     let addend_next = a.shift_right(f - GUARD).signed_bits(0, w.addend).named("addend_d");
     let sets_scale = on & is(ScalarKind::SetS);
