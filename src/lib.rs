@@ -26,3 +26,4 @@ pub mod pwl;
 pub mod reference;
 pub mod rtl;
 pub mod tensor;
+pub mod program;

@@ -138,7 +138,8 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
         x_options.push(even.mux(ga.shift_right(1), ga).named("operand_halved"));
     }
     let x = net.select(x_select, &x_options).named("product_x");
-    let power_of = immediate.bits(0, 6) + k.shift_left(1);
+    let k_part = net.select(table, &[k, k.shift_left(1), zero]).named("power_of_k");
+    let power_of = immediate.bits(0, 6) + k_part;
     let power_of = power_of.named("power_sum");
     let most = i64::from(w.scalar) - 2;
     let is_large = net.constant(most).less(power_of).named("power_is_large");

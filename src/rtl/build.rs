@@ -484,6 +484,13 @@ impl<'a> Not for Word<'a> {
     type Output = Word<'a>;
     fn not(self) -> Self {
         assert!(self.width() == 1, "`not` is for single bits");
+        let operand = match self.net.module.borrow().nodes[self.id].op {
+            Op::Not(a) => Some(a),
+            _ => None,
+        };
+        if let Some(id) = operand {
+            return Word { net: self.net, id };
+        }
         self.net.wide(Op::Not(self.id), Interval::unsigned(1))
     }
 }

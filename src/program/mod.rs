@@ -1,0 +1,6 @@
+//! Programs bound to an engine: constants evaluated, words encoded, parameters laid out.
+pub mod bind;
+pub mod library;
+pub mod listing;
+
+pub use bind::{BindError, Binding, Loaded, bind};
