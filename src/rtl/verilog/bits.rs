@@ -205,6 +205,7 @@ impl Writer<'_> {
             Piece::Const(v, w) => format!("{w}'d{v}"),
             Piece::Slice(s) => self.slice(s),
             Piece::Text(text, _) => text.clone(),
+            Piece::Repeat(bit, 1) => self.piece(bit),
             Piece::Repeat(bit, n) => format!("{{{n}{{{}}}}}", self.piece(bit)),
         }
     }

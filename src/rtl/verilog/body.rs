@@ -52,7 +52,8 @@ pub fn print(module: &Module, style: &Style) -> String {
     }
     let tables = p.tables();
     let groups: Vec<String> = (0..p.groups.len()).map(|g| p.group(g)).collect();
-    let parts = [p.header() + &p.ports(), tables, groups.concat(), p.unused()];
+    let unused = p.unused();
+    let parts = [p.header(), p.ports(), tables, groups.concat(), unused];
     let name = style.module_name(&module.name);
     let end = match style.dialect {
         Dialect::SystemVerilog => format!("endmodule : {name}\n"),
@@ -148,7 +149,7 @@ impl Printer<'_> {
         if let (Some(signal), true) = (self.scope.signal_of(id), node.ty.width() == width) {
             return self.scope.print(&self.scope.whole_signal(signal));
         }
-        if let (Op::Spread(a), 1) = (&node.op, self.module.nodes[self.spread_of(id)].count) {
+        if let Op::Spread(a) = &node.op {
             let one = self.scope.print(&self.scope.operand(*a, At::Each, width));
             return format!("{{{}{{{one}}}}}", node.count);
         }
@@ -158,10 +159,6 @@ impl Printer<'_> {
         let to = self.lane_of(signal);
         self.assign(group, to, right, Some(node.count));
         self.scope.print(&self.scope.whole_signal(signal))
-    }
-
-    fn spread_of(&self, id: NodeId) -> NodeId {
-        if let Op::Spread(a) = self.module.nodes[id].op { a } else { id }
     }
 
     fn output(&mut self, name: &str, id: NodeId, last: usize) {
@@ -364,7 +361,7 @@ impl Printer<'_> {
     }
 
     /// One word for each signal of which some bits have no reader.
-    fn unused(&self) -> String {
+    fn unused(&mut self) -> String {
         const MOST_RUNS: usize = 4;
         let kind = if self.is_sv() { "logic" } else { "wire" };
         let mut out = String::new();
@@ -388,6 +385,7 @@ impl Printer<'_> {
                 }
             };
             let name = format!("unused_{}", self.signal_name(signal));
+            self.scope.claim(&name);
             let _ = writeln!(out, "  {kind} {name};");
             out.push_str(&layout::statement(&format!("assign {name} = {right};"), 2));
         }

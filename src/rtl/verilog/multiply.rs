@@ -29,21 +29,15 @@ pub fn text(
             terms.insert(0, ('+', scope.print_atom(&addend)));
         }
     }
-    if terms.is_empty() {
-        return format!("{width}'d0");
+    // A sum starts with a positive term: Yosys takes a minus before a cast as part of the size.
+    if terms.first().is_none_or(|(sign, _)| *sign == '-') {
+        terms.insert(0, ('+', format!("{width}'d0")));
     }
-    let mut text = String::new();
-    for (k, (sign, term)) in terms.iter().enumerate() {
-        let lead = match (k, sign) {
-            (0, '+') => "",
-            (0, _) => "-",
-            (_, '+') => "\n    + ",
-            _ => "\n    - ",
-        };
-        text.push_str(lead);
-        text.push_str(term);
+    let (_, mut text) = terms.remove(0);
+    for (sign, term) in &terms {
+        text.push_str(&format!("\n    {sign} {term}"));
     }
-    if terms.len() <= 2 { text.replace("\n   ", "") } else { text }
+    if terms.len() <= 1 { text.replace("\n   ", "") } else { text }
 }
 
 /// A constant multiple as shifted copies, by its signed digits without two neighbours.
