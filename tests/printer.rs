@@ -1,13 +1,12 @@
 //! Printed registers, memories and hierarchies: simulated against a hand model, linted, and one snapshot.
 mod common;
-use common::{DIALECTS, binary, have, lint, simulate, write_all};
+use common::{DIALECTS, TOOLS, binary, have, lint, simulate, write_all};
 use mive::num::Interval;
 use mive::rtl::module::Module;
 use mive::rtl::verilog::{Dialect, Style, print, print_all};
 use mive::rtl::{Net, Word};
 use std::rc::Rc;
 
-const TOOLS: [&str; 4] = ["iverilog", "vvp", "verilator", "yosys"];
 const LANES: u32 = 3;
 const DEPTH: usize = 5;
 

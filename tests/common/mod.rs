@@ -11,6 +11,9 @@ use std::rc::Rc;
 
 pub const DIALECTS: [Dialect; 2] = [Dialect::SystemVerilog, Dialect::Verilog2005];
 
+/// The tools that a comparison needs.
+pub const TOOLS: [&str; 4] = ["iverilog", "vvp", "verilator", "yosys"];
+
 /// True when every tool is present. Absent tools skip the test loudly, or fail it when
 /// `MIVE_REQUIRE_TOOLS` is 1.
 pub fn have(tools: &[&str]) -> bool {
@@ -53,7 +56,6 @@ pub fn quiet(command: &mut Command, talks: bool) -> String {
     let out = command.output().expect("the tool starts");
     let text = [out.stdout, out.stderr].concat();
     let text = String::from_utf8_lossy(&text);
-    // Debian's Icarus says this of itself when run by another user's wrapper.
     assert!(out.status.success(), "{command:?} failed:\n{text}");
     assert!(talks || text.trim().is_empty(), "{command:?} has something to say:\n{text}");
     text.into_owned()
@@ -199,4 +201,63 @@ pub fn compare(top: &Rc<Module>, stimuli: &[HashMap<(NodeId, u32), i64>]) -> usi
         assert!(said.contains("mismatches 0\n"), "{} in {dialect:?}:\n{said}", top.name);
     }
     stimuli.len() * outputs.len()
+}
+
+/// Prints and lints a module in both dialects.
+pub fn clean(module: &Rc<Module>) {
+    for dialect in DIALECTS {
+        let dir = tempfile::tempdir().expect("a folder");
+        let files = write_all(dir.path(), module, dialect);
+        lint(&files, &module.name, dialect);
+    }
+}
+
+pub fn interval((lo, hi): (i64, i64)) -> Interval {
+    Interval::new(lo, hi)
+}
+
+/// Splitmix64: reproducible numbers.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn within(&mut self, ty: Interval) -> i64 {
+        let span = (ty.hi as i128 - ty.lo as i128 + 1) as u128;
+        (ty.lo as i128 + (u128::from(self.next()) % span) as i128) as i64
+    }
+
+    /// An interval of at most `bits` bits, often against the ends of a word.
+    pub fn interval(&mut self, bits: u32) -> Interval {
+        let width = 1 + (self.next() % u64::from(bits)) as u32;
+        let word = match self.next() % 2 {
+            0 => Interval::unsigned(width.min(62)),
+            _ => Interval::signed(width),
+        };
+        match self.next() % 2 {
+            0 => word,
+            _ => {
+                let (a, b) = (self.within(word), self.within(word));
+                Interval::new(a.min(b), a.max(b))
+            }
+        }
+    }
+
+    /// Corners of the intervals, then anything.
+    pub fn combinations(&mut self, types: &[Interval], count: usize) -> Vec<Vec<i64>> {
+        let one = |r: &mut Self, ty: Interval| match r.next() % 8 {
+            0 => ty.lo,
+            1 => ty.hi,
+            2 if ty.contains(0) => 0,
+            3 if ty.contains(-1) => -1,
+            _ => r.within(ty),
+        };
+        (0..count).map(|_| types.iter().map(|&ty| one(self, ty)).collect()).collect()
+    }
 }

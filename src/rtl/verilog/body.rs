@@ -46,9 +46,8 @@ pub fn print(module: &Module, style: &Style) -> String {
         p.instance(k);
     }
     p.registers();
-    let last = module.sections.len() - 1;
     for (name, id) in &module.outputs {
-        p.output(name, *id, last);
+        p.output(name, *id);
     }
     let tables = p.tables();
     let groups: Vec<String> = (0..p.groups.len()).map(|g| p.group(g)).collect();
@@ -161,11 +160,19 @@ impl Printer<'_> {
         self.scope.print(&self.scope.whole_signal(signal))
     }
 
-    fn output(&mut self, name: &str, id: NodeId, last: usize) {
+    fn output(&mut self, name: &str, id: NodeId) {
         let node = &self.module.nodes[id];
-        let group = self.latest_section(&[id]).min(last);
-        let right = self.whole(id, node.ty, node.count, &format!("{name}_source"), group);
-        self.assign(group, format!("{name}_o"), right, None);
+        let is_in_place = self.scope.signal_of(id).is_none() && !matches!(node.op, Op::Spread(_));
+        let (to, right, lanes) = if node.count > 1 && is_in_place {
+            let width = node.ty.width();
+            let to = self.scope.writer().lane_text(&format!("{name}_o"), width, 0, width);
+            (to, self.scope.print(&self.scope.value(id, At::Each)), Some(node.count))
+        } else {
+            let source = format!("{name}_source");
+            let right = self.whole(id, node.ty, node.count, &source, node.section);
+            (format!("{name}_o"), right, None)
+        };
+        self.assign(node.section, to, right, lanes);
     }
 
     /// The section after which every declared word behind these nodes can be read.

@@ -33,7 +33,9 @@ pub fn text(
     if terms.first().is_none_or(|(sign, _)| *sign == '-') {
         terms.insert(0, ('+', format!("{width}'d0")));
     }
-    let (_, mut text) = terms.remove(0);
+    let (_, first) = terms.remove(0);
+    let is_row = terms.len() > 1 && first.starts_with('{');
+    let mut text = if is_row { format!("\n      {first}") } else { first };
     for (sign, term) in &terms {
         text.push_str(&format!("\n    {sign} {term}"));
     }
@@ -106,7 +108,7 @@ fn rows(scope: &Scope<'_>, wide: &Value, narrow: &Value, width: u32) -> Vec<(cha
     }
     let correction = (-inverted) & ((1 << width) - 1);
     if correction != 0 {
-        terms.push(('+', format!("{width}'d{correction}")));
+        terms.insert(0, ('+', format!("{width}'d{correction}")));
     }
     terms
 }

@@ -52,7 +52,10 @@ impl<'m> Scope<'m> {
         for name in ["clk_i", "rst_ni"] {
             scope.claim(name);
         }
-        scope.claim(&style.module_name(&module.name));
+        if let Err(why) = names::check_name(&module.name) {
+            panic!("{why}");
+        }
+        scope.names.insert(style.module_name(&module.name));
         let memories = module.memories.iter().map(|m| &m.name);
         for name in module.instances.iter().map(|i| &i.name).chain(memories) {
             scope.claim(&format!("u_{name}"));
