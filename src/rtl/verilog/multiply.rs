@@ -6,7 +6,7 @@
 //! multiplier with its own sign handling and a second adder behind it.
 use super::bits::Value;
 use super::scope::{At, Scope};
-use crate::rtl::module::NodeId;
+use crate::rtl::module::{NodeId, Op};
 
 /// `a * b`, plus `c` when given, modulo 2^width.
 pub fn text(
@@ -40,6 +40,25 @@ pub fn text(
         text.push_str(&format!("\n    {sign} {term}"));
     }
     if terms.len() <= 1 { text.replace("\n   ", "") } else { text }
+}
+
+/// What the rows compute, for the comment above them; `None` where the text says it itself.
+pub fn note(scope: &Scope<'_>, id: NodeId) -> Option<String> {
+    let name = |id: NodeId| match scope.signal_of(id) {
+        Some(signal) => scope.signals[signal].name.clone(),
+        None => scope.writer().atom(&scope.value(id, At::Each)),
+    };
+    let (a, b, addend) = match scope.module.nodes[id].op {
+        Op::Mul(a, b) => (a, b, String::new()),
+        Op::MulAdd(a, b, c) => (a, b, format!(" + {}", name(c))),
+        _ => return None,
+    };
+    let is_constant = |id: NodeId| scope.value(id, At::Each).as_constant().is_some();
+    if is_constant(a) || is_constant(b) {
+        return None;
+    }
+    let product = format!("{} = {} * {}{addend}", name(id), name(a), name(b));
+    Some(format!("{product}, as rows of partial products in one carry-save sum."))
 }
 
 /// A constant multiple as shifted copies, by its signed digits without two neighbours.
