@@ -1,8 +1,8 @@
 // mive_ram_1r1w: memory of one write port and one registered read port.
 //
 // Hand-written template; replace it by the memory macro of your technology.
-// Reading the address that is written in the same cycle gives the old word. The read word holds while
-// ren_i is low. There is no reset: a word is unknown until it is written.
+// Reading the address that is written in the same cycle gives the old word. The read word holds
+// while ren_i is low. There is no reset: a word is unknown until it is written.
 module mive_ram_1r1w #(
   parameter Depth = 16,
   parameter Width = 8,

@@ -27,7 +27,8 @@ pub fn is_reserved(name: &str) -> bool {
     RESERVED.split_whitespace().any(|word| word == name)
 }
 
-/// Checks a user's prefix for module names: empty, or a lower-case letter and then letters, digits and `_`.
+/// Checks a user's prefix for module names: empty, or a letter and then letters, digits
+/// and `_`.
 pub fn check_prefix(prefix: &str) -> Result<(), String> {
     const LONGEST: usize = 40;
     if prefix.is_empty() {
@@ -36,13 +37,13 @@ pub fn check_prefix(prefix: &str) -> Result<(), String> {
     if prefix.len() > LONGEST {
         return Err(format!("the prefix has {} characters; {LONGEST} are allowed", prefix.len()));
     }
-    if !prefix.starts_with(|c: char| c.is_ascii_lowercase()) {
-        return Err(format!("the prefix `{prefix}` must start with a lower-case letter"));
+    if !prefix.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return Err(format!("the prefix `{prefix}` must start with a letter"));
     }
-    match prefix.chars().find(|c| !(c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '_')) {
-        Some(c) => {
-            Err(format!("the prefix `{prefix}` holds `{c}`; only a-z, 0-9 and _ are allowed"))
-        }
+    match prefix.chars().find(|c| !(c.is_ascii_alphanumeric() || *c == '_')) {
+        Some(c) => Err(format!(
+            "the prefix `{prefix}` holds `{c}`; only letters, digits and _ are allowed"
+        )),
         None => Ok(()),
     }
 }
@@ -79,10 +80,10 @@ mod tests {
 
     #[test]
     fn prefixes() {
-        for good in ["", "mive_", "a", "edge16_"] {
+        for good in ["", "mive_", "a", "edge16_", "ACME_"] {
             assert_eq!(check_prefix(good), Ok(()), "{good}");
         }
-        for bad in ["Mive_", "1x", "_x", "a-b", "a b", "é", &"a".repeat(41)] {
+        for bad in ["1x", "_x", "a-b", "a b", "é", &"a".repeat(41)] {
             assert!(check_prefix(bad).is_err(), "{bad}");
         }
     }

@@ -5,6 +5,7 @@
 mod bits;
 mod body;
 mod expression;
+mod front;
 mod layout;
 mod multiply;
 mod registers;

@@ -188,16 +188,17 @@ impl Writer<'_> {
                 w => format!("{name}[{}:{}]", s.low + w - 1, s.low),
             };
         }
-        let lane = match s.stride {
+        self.lane_text(name, s.stride, s.low, s.width)
+    }
+
+    /// `width` bits of the lane of the loop, from bit `low` of the lane up.
+    pub fn lane_text(&self, name: &str, stride: u32, low: u32, width: u32) -> String {
+        let lane = match stride {
             1 => self.lane.to_string(),
             n => format!("{n}*{}", self.lane),
         };
-        let start = if s.low == 0 { lane } else { format!("{lane} + {}", s.low) };
-        if s.width == 1 {
-            format!("{name}[{start}]")
-        } else {
-            format!("{name}[{start} +: {}]", s.width)
-        }
+        let start = if low == 0 { lane } else { format!("{lane} + {low}") };
+        if width == 1 { format!("{name}[{start}]") } else { format!("{name}[{start} +: {width}]") }
     }
 
     fn piece(&self, p: &Piece) -> String {
@@ -205,6 +206,7 @@ impl Writer<'_> {
             Piece::Const(v, w) => format!("{w}'d{v}"),
             Piece::Slice(s) => self.slice(s),
             Piece::Text(text, _) => text.clone(),
+            Piece::Repeat(bit, 1) => self.piece(bit),
             Piece::Repeat(bit, n) => format!("{{{n}{{{}}}}}", self.piece(bit)),
         }
     }

@@ -1,6 +1,7 @@
 //! The text of one module: header, ports, tables, and one group of statements for each section.
+use super::front::columns;
 use super::scope::{At, Scope};
-use super::{Dialect, Style, format, layout, needs_clock, needs_reset, range};
+use super::{Dialect, Style, layout, multiply, range};
 use crate::num::Interval;
 use crate::rtl::module::{Module, NodeId, Op};
 use std::fmt::Write as _;
@@ -9,6 +10,8 @@ use std::fmt::Write as _;
 pub enum Statement {
     /// Target, right-hand side, and the number of lanes when it stands in a loop.
     Assign(String, String, Option<u32>),
+    /// A comment on the assignment that follows, and the lanes of its loop.
+    Note(String, Option<u32>),
     /// Lines as they are.
     Block(String),
 }
@@ -46,13 +49,13 @@ pub fn print(module: &Module, style: &Style) -> String {
         p.instance(k);
     }
     p.registers();
-    let last = module.sections.len() - 1;
     for (name, id) in &module.outputs {
-        p.output(name, *id, last);
+        p.output(name, *id);
     }
     let tables = p.tables();
     let groups: Vec<String> = (0..p.groups.len()).map(|g| p.group(g)).collect();
-    let parts = [p.header() + &p.ports(), tables, groups.concat(), p.unused()];
+    let unused = p.unused();
+    let parts = [p.header(), p.ports(), tables, groups.concat(), unused];
     let name = style.module_name(&module.name);
     let end = match style.dialect {
         Dialect::SystemVerilog => format!("endmodule : {name}\n"),
@@ -95,6 +98,9 @@ impl Printer<'_> {
             None => name.clone(),
             Some(_) => self.lane_of(signal),
         };
+        if let Some(note) = multiply::note(&self.scope, id) {
+            self.groups[node.section].statements.push(Statement::Note(note, lanes));
+        }
         let mut right = self.scope.expression(id, At::Each);
         if let Some(wider) = right.is_wider {
             // Verilog-2005 cannot narrow an expression: it goes through a word of its own.
@@ -148,7 +154,7 @@ impl Printer<'_> {
         if let (Some(signal), true) = (self.scope.signal_of(id), node.ty.width() == width) {
             return self.scope.print(&self.scope.whole_signal(signal));
         }
-        if let (Op::Spread(a), 1) = (&node.op, self.module.nodes[self.spread_of(id)].count) {
+        if let Op::Spread(a) = &node.op {
             let one = self.scope.print(&self.scope.operand(*a, At::Each, width));
             return format!("{{{}{{{one}}}}}", node.count);
         }
@@ -160,15 +166,19 @@ impl Printer<'_> {
         self.scope.print(&self.scope.whole_signal(signal))
     }
 
-    fn spread_of(&self, id: NodeId) -> NodeId {
-        if let Op::Spread(a) = self.module.nodes[id].op { a } else { id }
-    }
-
-    fn output(&mut self, name: &str, id: NodeId, last: usize) {
+    fn output(&mut self, name: &str, id: NodeId) {
         let node = &self.module.nodes[id];
-        let group = self.latest_section(&[id]).min(last);
-        let right = self.whole(id, node.ty, node.count, &format!("{name}_source"), group);
-        self.assign(group, format!("{name}_o"), right, None);
+        let is_in_place = self.scope.signal_of(id).is_none() && !matches!(node.op, Op::Spread(_));
+        let (to, right, lanes) = if node.count > 1 && is_in_place {
+            let width = node.ty.width();
+            let to = self.scope.writer().lane_text(&format!("{name}_o"), width, 0, width);
+            (to, self.scope.print(&self.scope.value(id, At::Each)), Some(node.count))
+        } else {
+            let source = format!("{name}_source");
+            let right = self.whole(id, node.ty, node.count, &source, node.section);
+            (format!("{name}_o"), right, None)
+        };
+        self.assign(node.section, to, right, lanes);
     }
 
     /// The section after which every declared word behind these nodes can be read.
@@ -185,115 +195,6 @@ impl Printer<'_> {
         latest
     }
 
-    fn header(&self) -> String {
-        let m = self.module;
-        let mut out =
-            layout::comment(&format!("{}: {}", self.style.module_name(&m.name), m.doc), 0);
-        out.push_str("//\n");
-        for line in &self.style.header {
-            out.push_str(&layout::comment(line, 0));
-        }
-        let source = format!("Source: {}. Do not edit; run `mive emit` instead.", m.source);
-        out.push_str(&layout::comment(&source, 0));
-        let mut rows = vec![["", "port", "format", "meaning"].map(String::from).to_vec()];
-        let meaning = |name: &str| {
-            let doc = m.port_docs.iter().find(|(port, _)| port == name);
-            doc.map_or(String::new(), |(_, doc)| doc.clone())
-        };
-        for &id in &m.inputs {
-            let (node, name) = (&m.nodes[id], m.name_of(id));
-            let format = format(node.ty, node.count);
-            rows.push(vec![String::new(), format!("{name}_i"), format, meaning(name)]);
-        }
-        for (name, id) in &m.outputs {
-            let node = &m.nodes[*id];
-            let format = format(node.ty, node.count);
-            rows.push(vec![String::new(), format!("{name}_o"), format, meaning(name)]);
-        }
-        if rows.len() > 1 {
-            out.push_str("//\n");
-        }
-        for row in layout::table(&rows, "  ").into_iter().filter(|_| rows.len() > 1) {
-            let _ = writeln!(out, "//{}", if row.is_empty() { row } else { format!(" {row}") });
-        }
-        out
-    }
-
-    fn ports(&self) -> String {
-        let m = self.module;
-        let kind = if self.is_sv() { "logic" } else { "wire" };
-        let mut rows: Vec<Vec<String>> = vec![];
-        let mut port = |direction: &str, range: String, name: String| {
-            rows.push(vec![format!("{direction} {kind}"), range, name]);
-        };
-        if needs_clock(m) {
-            port("input ", String::new(), "clk_i".into());
-        }
-        if needs_reset(m) {
-            port("input ", String::new(), "rst_ni".into());
-        }
-        for &id in &m.inputs {
-            let node = &m.nodes[id];
-            port("input ", range(node.ty, node.count), format!("{}_i", m.name_of(id)));
-        }
-        for (name, id) in &m.outputs {
-            let node = &m.nodes[*id];
-            port("output", range(node.ty, node.count), format!("{name}_o"));
-        }
-        let mut out = format!("module {} (\n", self.style.module_name(&m.name));
-        let lines = columns(&rows);
-        for (k, line) in lines.iter().enumerate() {
-            let comma = if k + 1 < lines.len() { "," } else { "" };
-            let _ = writeln!(out, "  {line}{comma}");
-        }
-        out.push_str(");\n\n");
-        let has_lanes =
-            m.nodes.iter().any(|n| n.count > 1) || m.instances.iter().any(|i| i.count > 1);
-        if !self.is_sv() && has_lanes {
-            let _ = write!(out, "  genvar {};\n\n", self.scope.lane);
-        }
-        out
-    }
-
-    fn tables(&self) -> String {
-        let mut out = String::new();
-        for (name, table) in &self.scope.tables {
-            let rows = table.entries.len();
-            if rows == 1 {
-                continue;
-            }
-            let (ty, index) = (table.ty, Interval::unsigned(table.index_width));
-            let _ = writeln!(out, "  // Table {name}: {rows} entries, {}.", format(ty, 1));
-            let argument = &self.scope.argument;
-            let spaced = |r: String| if r.is_empty() { r } else { format!("{r} ") };
-            let (result, input) = (spaced(range(ty, 1)), spaced(range(index, 1)));
-            if self.is_sv() {
-                let _ = writeln!(
-                    out,
-                    "  function automatic logic {result}{name}(input logic {input}{argument});"
-                );
-            } else {
-                let _ = writeln!(out, "  function {result}{name};\n    input {input}{argument};");
-            }
-            let _ = writeln!(out, "    case ({argument})");
-            let reachable = rows.min(1usize.checked_shl(table.index_width).unwrap_or(rows));
-            let mut lines = vec![];
-            for (k, &entry) in table.entries[..reachable].iter().enumerate() {
-                let label = match k + 1 == reachable {
-                    true => "default: ".to_string(),
-                    false => format!("{}'d{k}: ", table.index_width),
-                };
-                let value = super::bits::Value::constant(entry, ty.width(), ty.is_signed());
-                lines.push((label, format!("{name} = {};", self.scope.writer().text(&value))));
-            }
-            for line in layout::aligned(&lines) {
-                let _ = writeln!(out, "      {line}");
-            }
-            out.push_str("    endcase\n  endfunction\n\n");
-        }
-        out
-    }
-
     fn group(&self, index: usize) -> String {
         let group = &self.groups[index];
         let mut out = String::new();
@@ -308,7 +209,7 @@ impl Printer<'_> {
         let mut at = 0;
         while at < group.statements.len() {
             let lanes_of = |s: &Statement| match s {
-                Statement::Assign(_, _, lanes) => Some(*lanes),
+                Statement::Assign(_, _, lanes) | Statement::Note(_, lanes) => Some(*lanes),
                 Statement::Block(_) => None,
             };
             let kind = lanes_of(&group.statements[at]);
@@ -342,14 +243,23 @@ impl Printer<'_> {
                     rows.push((format!("assign {to}"), format!(" = {right};")));
                 }
                 Statement::Block(text) => out.push_str(text),
+                Statement::Note(..) => {}
             }
         }
         if let (Some(count), Some((first, _))) = (lanes, rows.first()) {
             let name = first.trim_start_matches("assign ").split('[').next().unwrap_or("lanes");
             out.push_str(&self.open_loop(count, name));
         }
-        for line in layout::aligned(&rows) {
-            out.push_str(&layout::statement(&line, indent));
+        let mut assigned = layout::aligned(&rows).into_iter();
+        for s in statements {
+            match s {
+                Statement::Note(text, _) => out.push_str(&layout::comment(text, indent)),
+                Statement::Assign(..) => {
+                    let line = assigned.next().unwrap_or_default();
+                    out.push_str(&layout::statement(&line, indent));
+                }
+                Statement::Block(_) => {}
+            }
         }
         if lanes.is_some() {
             out.push_str("  end\n");
@@ -364,7 +274,7 @@ impl Printer<'_> {
     }
 
     /// One word for each signal of which some bits have no reader.
-    fn unused(&self) -> String {
+    fn unused(&mut self) -> String {
         const MOST_RUNS: usize = 4;
         let kind = if self.is_sv() { "logic" } else { "wire" };
         let mut out = String::new();
@@ -388,6 +298,7 @@ impl Printer<'_> {
                 }
             };
             let name = format!("unused_{}", self.signal_name(signal));
+            self.scope.claim(&name);
             let _ = writeln!(out, "  {kind} {name};");
             out.push_str(&layout::statement(&format!("assign {name} = {right};"), 2));
         }
@@ -396,13 +307,4 @@ impl Printer<'_> {
         }
         format!("  // Bits that nothing reads.\n{out}\n")
     }
-}
-
-/// Rows as columns; a column that is empty everywhere takes no room.
-fn columns(rows: &[Vec<String>]) -> Vec<String> {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let used: Vec<usize> = (0..count).filter(|&c| rows.iter().any(|r| !r[c].is_empty())).collect();
-    let kept: Vec<Vec<String>> =
-        rows.iter().map(|r| used.iter().map(|&c| r[c].clone()).collect()).collect();
-    layout::table(&kept, " ")
 }

@@ -23,16 +23,14 @@ pub fn comment(text: &str, indent: usize) -> String {
     out
 }
 
-/// Indents a statement and breaks lines that are too long at their last space that fits.
+/// Indents a statement and breaks lines that are too long, outside brackets where that is possible.
 pub fn statement(text: &str, indent: usize) -> String {
     let mut out = String::new();
     for line in text.lines() {
         let inner = line.len() - line.trim_start().len();
-        let (mut pad, mut rest) = (indent + inner, line.trim_start());
+        let (mut pad, mut rest) = (indent + inner, line.trim());
         while pad + rest.len() > COLUMNS {
-            let fits = &rest[..COLUMNS - pad];
-            // A space inside brackets of an index stays.
-            let Some(at) = fits.rfind(' ').filter(|at| *at > 0) else { break };
+            let Some(at) = break_of(&rest[..COLUMNS - pad]) else { break };
             out.push_str(&format!("{}{}\n", " ".repeat(pad), &rest[..at]));
             rest = rest[at..].trim_start();
             pad = indent + inner + 6;
@@ -42,9 +40,24 @@ pub fn statement(text: &str, indent: usize) -> String {
     out
 }
 
-/// Pads the first column of each row to a common width, no wider than a third of the page.
+/// The space at which a line that is too long is broken: the last of those inside the fewest brackets,
+/// in the last two thirds of what fits.
+fn break_of(fits: &str) -> Option<usize> {
+    let mut depth = 0;
+    let mut best: Option<(i32, usize)> = None;
+    for (at, c) in fits.char_indices() {
+        depth += i32::from("([{".contains(c)) - i32::from(")]}".contains(c));
+        let is_late = at > fits.len() / 3;
+        if c == ' ' && is_late && best.is_none_or(|(least, _)| depth <= least) {
+            best = Some((depth, at));
+        }
+    }
+    best.map(|(_, at)| at).or_else(|| fits.rfind(' ').filter(|at| *at > 0))
+}
+
+/// Pads the first column of each row to a common width, no wider than 40 columns.
 pub fn aligned(rows: &[(String, String)]) -> Vec<String> {
-    let width = rows.iter().map(|(left, _)| left.len()).filter(|n| *n <= COLUMNS / 3).max();
+    let width = rows.iter().map(|(left, _)| left.len()).filter(|n| *n <= 40).max();
     let width = width.unwrap_or(0);
     rows.iter().map(|(left, right)| format!("{left:<width$}{right}")).collect()
 }

@@ -6,7 +6,7 @@
 //! multiplier with its own sign handling and a second adder behind it.
 use super::bits::Value;
 use super::scope::{At, Scope};
-use crate::rtl::module::NodeId;
+use crate::rtl::module::{NodeId, Op};
 
 /// `a * b`, plus `c` when given, modulo 2^width.
 pub fn text(
@@ -29,21 +29,36 @@ pub fn text(
             terms.insert(0, ('+', scope.print_atom(&addend)));
         }
     }
-    if terms.is_empty() {
-        return format!("{width}'d0");
+    // A sum starts with a positive term: Yosys takes a minus before a cast as part of the size.
+    if terms.first().is_none_or(|(sign, _)| *sign == '-') {
+        terms.insert(0, ('+', format!("{width}'d0")));
     }
-    let mut text = String::new();
-    for (k, (sign, term)) in terms.iter().enumerate() {
-        let lead = match (k, sign) {
-            (0, '+') => "",
-            (0, _) => "-",
-            (_, '+') => "\n    + ",
-            _ => "\n    - ",
-        };
-        text.push_str(lead);
-        text.push_str(term);
+    let (_, first) = terms.remove(0);
+    let is_row = terms.len() > 1 && first.starts_with('{');
+    let mut text = if is_row { format!("\n      {first}") } else { first };
+    for (sign, term) in &terms {
+        text.push_str(&format!("\n    {sign} {term}"));
     }
-    if terms.len() <= 2 { text.replace("\n   ", "") } else { text }
+    if terms.len() <= 1 { text.replace("\n   ", "") } else { text }
+}
+
+/// What the rows compute, for the comment above them; `None` where the text says it itself.
+pub fn note(scope: &Scope<'_>, id: NodeId) -> Option<String> {
+    let name = |id: NodeId| match scope.signal_of(id) {
+        Some(signal) => scope.signals[signal].name.clone(),
+        None => scope.writer().atom(&scope.value(id, At::Each)),
+    };
+    let (a, b, addend) = match scope.module.nodes[id].op {
+        Op::Mul(a, b) => (a, b, String::new()),
+        Op::MulAdd(a, b, c) => (a, b, format!(" + {}", name(c))),
+        _ => return None,
+    };
+    let is_constant = |id: NodeId| scope.value(id, At::Each).as_constant().is_some();
+    if is_constant(a) || is_constant(b) {
+        return None;
+    }
+    let product = format!("{} = {} * {}{addend}", name(id), name(a), name(b));
+    Some(format!("{product}, as rows of partial products in one carry-save sum."))
 }
 
 /// A constant multiple as shifted copies, by its signed digits without two neighbours.
@@ -112,7 +127,7 @@ fn rows(scope: &Scope<'_>, wide: &Value, narrow: &Value, width: u32) -> Vec<(cha
     }
     let correction = (-inverted) & ((1 << width) - 1);
     if correction != 0 {
-        terms.push(('+', format!("{width}'d{correction}")));
+        terms.insert(0, ('+', format!("{width}'d{correction}")));
     }
     terms
 }

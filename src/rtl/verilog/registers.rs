@@ -89,31 +89,41 @@ impl Printer<'_> {
         let has_reset = registers[0].reset.is_some();
         let edge = if has_reset { " or negedge rst_ni" } else { "" };
         let mut out = format!("{pad}{always} @(posedge clk_i{edge}) begin\n");
+        let mut enables: Vec<Option<&String>> = vec![];
+        for r in registers {
+            if !enables.contains(&r.enable.as_ref()) {
+                enables.push(r.enable.as_ref());
+            }
+        }
+        // The only enable joins the branch of the reset.
+        let joined = if let (true, [Some(only)]) = (has_reset, &enables[..]) {
+            Some((*only).clone())
+        } else {
+            None
+        };
         if has_reset {
             let _ = writeln!(out, "{pad}  if (!rst_ni) begin");
             let resets = registers.iter().filter_map(|r| Some((&r.target, r.reset.as_ref()?)));
             let rows: Vec<_> = resets.map(|(to, v)| (to.clone(), format!(" <= {v};"))).collect();
             out.push_str(&lines(&rows, indent + 4));
-            let _ = writeln!(out, "{pad}  end else begin");
+            let branch = match &joined {
+                Some(enable) => format!("end else if ({enable}) begin"),
+                None => "end else begin".to_string(),
+            };
+            out.push_str(&super::layout::statement(&branch, indent + 2));
         }
         let inner = indent + if has_reset { 4 } else { 2 };
-        let mut enables: Vec<Option<String>> = vec![];
-        for r in registers {
-            if !enables.contains(&r.enable) {
-                enables.push(r.enable.clone());
-            }
-        }
         for enable in enables {
-            let same = registers.iter().filter(|r| r.enable == enable);
+            let same = registers.iter().filter(|r| r.enable.as_ref() == enable);
             let rows: Vec<_> =
                 same.map(|r| (r.target.clone(), format!(" <= {};", r.next))).collect();
             match enable {
-                None => out.push_str(&lines(&rows, inner)),
-                Some(enable) => {
+                Some(enable) if joined.is_none() => {
                     out.push_str(&super::layout::statement(&format!("if ({enable}) begin"), inner));
                     out.push_str(&lines(&rows, inner + 2));
                     let _ = writeln!(out, "{}end", " ".repeat(inner));
                 }
+                _ => out.push_str(&lines(&rows, inner)),
             }
         }
         if has_reset {
@@ -230,7 +240,10 @@ impl Printer<'_> {
             1 => self.connected(&head, &connections, 2),
             n => {
                 let body = self.connected(&head, &connections, 4);
-                format!("{}{body}  end\n", self.open_loop(n, &i.name))
+                // A loop over a word of the same name would take the same block name.
+                let is_taken = self.scope.signals.iter().any(|s| s.name == i.name);
+                let block = if is_taken { format!("{}_lanes", i.name) } else { i.name.clone() };
+                format!("{}{body}  end\n", self.open_loop(n, &block))
             }
         };
         self.groups[group].statements.push(Statement::Block(text));

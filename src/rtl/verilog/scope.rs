@@ -52,6 +52,14 @@ impl<'m> Scope<'m> {
         for name in ["clk_i", "rst_ni"] {
             scope.claim(name);
         }
+        if let Err(why) = names::check_name(&module.name) {
+            panic!("{why}");
+        }
+        scope.names.insert(style.module_name(&module.name));
+        let memories = module.memories.iter().map(|m| &m.name);
+        for name in module.instances.iter().map(|i| &i.name).chain(memories) {
+            scope.claim(&format!("u_{name}"));
+        }
         for (name, _) in &module.outputs {
             scope.claim(&format!("{name}_o"));
         }
@@ -86,7 +94,7 @@ impl<'m> Scope<'m> {
     ///
     /// # Panics
     /// When it is illegal or taken: a wrong description.
-    fn claim(&mut self, name: &str) {
+    pub fn claim(&mut self, name: &str) {
         let module = &self.module.name;
         if let Err(why) = names::check_name(name) {
             panic!("{module}: {why}");
