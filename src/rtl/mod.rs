@@ -7,6 +7,7 @@
 pub mod build;
 pub mod evaluate;
 pub mod module;
+pub mod step;
 pub mod names;
 pub mod verilog;
 
