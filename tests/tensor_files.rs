@@ -281,6 +281,23 @@ fn the_first_element_that_is_not_finite_is_named() {
 }
 
 #[test]
+fn a_walk_over_many_pieces_misses_no_element() {
+    let folder = folder();
+    let path = folder.path().join("long.npy");
+    for at in [0, 16_383, 16_384, 49_998] {
+        let mut values = vec![-1.0; 49_999];
+        values[at] = -2.5;
+        write_npy_f64(&path, &[49_999], &values).expect("written");
+        let file = TensorFile::open(&path).expect("opened");
+        assert_eq!(file.absmax().expect("an absmax"), 2.5);
+        values[at] = f64::NAN;
+        write_npy_f64(&path, &[49_999], &values).expect("written");
+        let text = TensorFile::open(&path).and_then(|f| f.absmax()).expect_err("NaN").to_string();
+        assert!(text.contains(&format!("row 0, column {at},")), "{text}");
+    }
+}
+
+#[test]
 fn rows_past_the_end_and_codes_of_no_width_are_refused() {
     let file = TensorFile::open(fixture("u1_c")).expect("a fixture");
     for (first, count) in [(6, 1), (0, 7), (usize::MAX, 2), (7, 0)] {

@@ -3,6 +3,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
+#[cfg(unix)]
+use memmap2::UncheckedAdvice;
 
 use super::error::TensorError;
 use super::header::{self, DType, ElementKind, Header};
@@ -13,7 +15,9 @@ const RUN: usize = 1 << 14;
 /// An open `.npy` tensor seen as rows: the last axis is the row, a tensor of rank 1 is one row.
 ///
 /// Row `r` counts the leading axes in C order, whatever the order in the file. The file is mapped,
-/// not loaded; it must not be shortened while it is open. Shared by threads freely.
+/// not loaded; it must not be shortened while it is open. Shared by threads freely. Pages that a
+/// stream has passed are let go; those of a Fortran tensor stay until it is dropped, as every block
+/// of rows comes back to all of them.
 #[derive(Debug)]
 pub struct TensorFile {
     path: PathBuf,
@@ -311,9 +315,14 @@ impl TensorFile {
         let row_len = self.row_len();
         out.clear();
         match span {
-            Span::Run { start, count } => out.extend(run(start, count).map(element)),
+            Span::Run { start, count } => {
+                out.extend(run(start, count).map(element));
+                self.release(start * W, count * W);
+            }
             Span::Rows { first, count } if !self.header.is_fortran => {
-                out.extend(run(first * row_len, count * row_len).map(element));
+                let (start, count) = (first * row_len, count * row_len);
+                out.extend(run(start, count).map(element));
+                self.release(start * W, count * W);
             }
             Span::Rows { first, count } => {
                 // Columns outside: neighbouring rows are neighbours in the file.
@@ -328,6 +337,22 @@ impl TensorFile {
                     }
                 }
             }
+        }
+    }
+}
+
+impl TensorFile {
+    /// Lets go of pages that a stream has passed, so that resident memory stays flat too. A later
+    /// read finds them again in the page cache or the file.
+    fn release(&self, start: usize, n_bytes: usize) {
+        #[cfg(unix)]
+        if n_bytes > 0 {
+            let start = self.header.data_start + start;
+            // SAFETY: the map is shared, read-only and backed by the file: dropped pages read back
+            // as the same bytes. A refusal only costs memory.
+            let _ = unsafe {
+                self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, n_bytes)
+            };
         }
     }
 }
