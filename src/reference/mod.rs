@@ -1,1 +1,4 @@
-//! To be described.
+//! The oracle: the operators as mathematics, in f64. Knows nothing of the engine.
+pub mod real;
+
+pub use real::{layernorm, rmsnorm, softmax};
