@@ -57,8 +57,11 @@ fn clocked() -> Rc<Module> {
     net.section("Memory.");
     let fields = [("words", s8(), LANES), ("tag", Interval::unsigned(4), 1)];
     let write = (en, address, &[x, count][..]);
-    let memory =
-        net.memory("store", "Words of a row.", DEPTH as u32, &fields, write, (on.lane(0), back));
+    let memory = {
+        let m = net.memory("store", "Words of a row.", DEPTH as u32, &fields);
+        net.drive_memory(m, write, (on.lane(0), back));
+        m
+    };
     let (words, tag) = (net.read(memory, 0), net.read(memory, 1));
     net.section("A tally a lane.");
     let sums = net.instance("tally", &tally(), LANES, &[("x", x), ("en", en)]);

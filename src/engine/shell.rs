@@ -40,8 +40,8 @@ pub fn describe(
     net.finish()
 }
 
-fn words<'a>(
-    net: &'a Net,
+fn words(
+    net: &Net,
     config: &HwConfig,
     w: &Widths,
     core: &Rc<Module>,

@@ -122,7 +122,7 @@ impl Widths {
             leading: bits_for(u64::from(accumulator) - 1),
             log_extra,
             beta: output + OUTPUT_FRACTION + 1,
-            shift: if addend + 1 <= 32 && !can_store { 5 } else { 6 },
+            shift: if addend < 32 && !can_store { 5 } else { 6 },
             can_store,
             stored_fraction: 16 - exponent,
         }

@@ -161,12 +161,15 @@ pub fn assemble(text: &str) -> Result<Program, AssemblerError> {
             statement(&mut p, &line, body)?;
         }
     }
-    let end = |message: &str| AssemblerError { line: lines, column: 1, message: message.to_string() };
+    let end =
+        |message: &str| AssemblerError { line: lines, column: 1, message: message.to_string() };
     if p.name.is_empty() {
         return Err(end("the program has no name; expected a line `program NAME`"));
     }
     if !matches!(p.blocks.last(), Some(Block::Vector(v)) if !v.is_empty()) {
-        return Err(end("the program does not end in a vector block; that is where output is made"));
+        return Err(end(
+            "the program does not end in a vector block; that is where output is made",
+        ));
     }
     Ok(p)
 }
@@ -183,15 +186,21 @@ fn statement(p: &mut Program, line: &Line, body: &str) -> Result<(), AssemblerEr
                 "softmax" => Family::Softmax,
                 "norm" => Family::Norm,
                 _ => {
-                    return Err(line.error(rest, format!("found `{rest}`; expected softmax or norm")));
+                    return Err(
+                        line.error(rest, format!("found `{rest}`; expected softmax or norm"))
+                    );
                 }
             }
         }
         "const" => {
-            let (name, value) = rest
-                .split_once('=')
-                .ok_or_else(|| line.error(rest, "expected `const NAME = EXPRESSION`".to_string()))?;
-            p.constants.push((name.trim().to_string(), line.expression(value.trim())?, line.number));
+            let (name, value) = rest.split_once('=').ok_or_else(|| {
+                line.error(rest, "expected `const NAME = EXPRESSION`".to_string())
+            })?;
+            p.constants.push((
+                name.trim().to_string(),
+                line.expression(value.trim())?,
+                line.number,
+            ));
         }
         "scalar" => match p.blocks.last() {
             Some(Block::Scalar(_)) => {
@@ -356,7 +365,9 @@ fn adder_line(line: &Line, text: &str, is_newton: bool) -> Result<ScalarLine, As
         rest = more;
     }
     if let Some(extra) = rest.first() {
-        return Err(line.error(extra, format!("found `{extra}`; expected + B, - B, round or the end")));
+        return Err(
+            line.error(extra, format!("found `{extra}`; expected + B, - B, round or the end"))
+        );
     }
     Ok(ScalarLine { op, immediate, is_newton, line: line.number, text: text.to_string() })
 }

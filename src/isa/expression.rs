@@ -75,7 +75,8 @@ impl Expression {
                 }
             }
             Expression::Call(f, args) => {
-                let v: Vec<f64> = args.iter().map(|a| a.evaluate(names)).collect::<Result<_, _>>()?;
+                let v: Vec<f64> =
+                    args.iter().map(|a| a.evaluate(names)).collect::<Result<_, _>>()?;
                 match f {
                     Function::Sqrt => libm::sqrt(v[0]),
                     Function::Log2 => libm::log2(v[0]),
@@ -162,7 +163,10 @@ impl Parser<'_> {
         }
         let Some(&(name, function, count)) = FUNCTIONS.iter().find(|f| f.0 == word) else {
             let known: Vec<&str> = FUNCTIONS.iter().map(|f| f.0).collect();
-            return Err((start, format!("`{word}` is not a function; known: {}", known.join(", "))));
+            return Err((
+                start,
+                format!("`{word}` is not a function; known: {}", known.join(", ")),
+            ));
         };
         let mut arguments = vec![self.sum(depth + 1)?];
         while self.next_is(",").is_some() {

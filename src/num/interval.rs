@@ -9,6 +9,7 @@ pub struct Interval {
     pub hi: i64,
 }
 
+#[allow(clippy::should_implement_trait)]
 impl Interval {
     /// # Panics
     /// When `lo > hi`: a wrong description of the hardware, never a user's input.

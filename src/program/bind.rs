@@ -34,6 +34,9 @@ pub struct Loaded {
     /// Values of the vector word's fields, a row a word.
     pub vector: Vec<Vec<i64>>,
     pub scalar: Vec<Vec<i64>>,
+    /// (word, immediate) of each vector and scalar word, as the load port takes them.
+    pub vector_words: Vec<(i64, i64)>,
+    pub scalar_words: Vec<(i64, i64)>,
     /// Index of the last chunk.
     pub last_index: u32,
     /// Elements of the last chunk, 1 to L.
@@ -57,7 +60,9 @@ pub enum BindError {
     Text { program: String, line: usize, message: String },
     #[error("row length is {found}; `{engine}` takes 1 to {n_max} elements; raise engine.n_max")]
     RowLength { found: usize, n_max: u32, engine: String },
-    #[error("{what} format {found} is not one of `{engine}`: {known}; choose one or add it to formats.{what}")]
+    #[error(
+        "{what} format {found} is not one of `{engine}`: {known}; choose one or add it to formats.{what}"
+    )]
     Format { what: &'static str, found: IntFormat, known: String, engine: String },
     #[error("{program} {message}")]
     Needs { program: String, message: String },
@@ -140,11 +145,11 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
                     let mut op = l.op;
                     if let Some(e) = &l.amount {
                         let v = e.evaluate(&names).map_err(|(_, m)| at(l.line, m))?;
-                        op.amount = integer(v)
-                            .ok_or_else(|| at(l.line, format!("the amount is {v}; expected an integer")))?;
+                        op.amount = integer(v).ok_or_else(|| {
+                            at(l.line, format!("the amount is {v}; expected an integer"))
+                        })?;
                     }
-                    let uses_store =
-                        op.store || op.q == Q::Stored || op.shift == Shift::Stored;
+                    let uses_store = op.store || op.q == Q::Stored || op.shift == Shift::Stored;
                     if uses_store && !w.can_store {
                         return Err(needs(format!(
                             "stores exponentials and `{}` cannot; set row_buffer.element_bits to 16 and \
@@ -181,6 +186,16 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
         }
     }
     precision(program, engine, binding, &names)?;
+    let pack = |set: &crate::isa::FieldSet, values: &[i64]| {
+        let word = set.encode(values).expect("every field was checked");
+        let word = word & ((1 << set.width()) - 1);
+        i64::try_from(word).expect("a word below its immediate has at most 62 bits")
+    };
+    let below = crate::engine::core::without_immediate(&engine.scalar_fields);
+    let vector_words = vector.iter().map(|v| (pack(&engine.vector_fields, v), 0)).collect();
+    let scalar_words = (scalar.iter())
+        .map(|v| (pack(&below, &v[..below.fields.len()]), v[below.fields.len()]))
+        .collect();
     let lanes = config.lanes;
     let chunks = binding.row_len.div_ceil(lanes);
     Ok(Loaded {
@@ -190,6 +205,8 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
         has_beta: program.has_beta,
         vector,
         scalar,
+        vector_words,
+        scalar_words,
         last_index: chunks - 1,
         tail: binding.row_len - (chunks - 1) * lanes,
         constants: names.into_iter().collect(),

@@ -8,14 +8,7 @@ macro_rules! shipped {
             &[$(($name, include_str!(concat!("../../programs/", $name, ".mive")))),+];
     };
 }
-shipped!(
-    "softmax",
-    "softmax_stored",
-    "layernorm",
-    "layernorm_affine",
-    "rmsnorm",
-    "rmsnorm_gamma",
-);
+shipped!("softmax", "softmax_stored", "layernorm", "layernorm_affine", "rmsnorm", "rmsnorm_gamma",);
 
 /// A shipped program by name.
 pub fn shipped(name: &str) -> Option<Program> {

@@ -7,8 +7,8 @@
 pub mod build;
 pub mod evaluate;
 pub mod module;
-pub mod step;
 pub mod names;
+pub mod step;
 pub mod verilog;
 
 pub use build::{Net, Word};

@@ -42,10 +42,8 @@ pub enum FlatOp {
     /// Bits of the low part.
     Concat(u32),
     Rom(Arc<Vec<i64>>),
-    /// Index into [`Flat::registers`].
-    Register(usize),
-    /// Memory, field.
-    MemRead(usize, usize),
+    Register,
+    MemRead,
     Lane(u32),
     Gather,
     Spread,
@@ -72,7 +70,6 @@ pub struct FlatRegister {
 #[derive(Clone, Debug)]
 pub struct FlatMemory {
     pub name: String,
-    pub depth: u32,
     pub write_enable: usize,
     pub write_address: usize,
     pub write_data: Vec<usize>,
@@ -161,15 +158,15 @@ impl Builder {
             children.push(child);
         }
         for mem in &m.memories {
-            let keys: Vec<Key> = [mem.write_enable, mem.write_address, mem.read_enable, mem.read_address]
-                .into_iter()
-                .chain(mem.write_data.iter().copied())
-                .map(|id| (scope, id))
-                .collect();
+            let keys: Vec<Key> =
+                [mem.write_enable, mem.write_address, mem.read_enable, mem.read_address]
+                    .into_iter()
+                    .chain(mem.write_data.iter().copied())
+                    .map(|id| (scope, id))
+                    .collect();
             self.pending_memories.push((self.flat.memories.len(), mem.fields.len(), keys));
             self.flat.memories.push(FlatMemory {
                 name: format!("{path}{}", mem.name),
-                depth: mem.depth,
                 write_enable: 0,
                 write_address: 0,
                 write_data: vec![],
@@ -217,11 +214,11 @@ impl Builder {
                 Op::Reg { next, enable, reset } => {
                     let next = (scope, next.expect("a finished module drives its registers"));
                     self.pending_registers.push((at, next, enable.map(|e| (scope, e)), *reset));
-                    FlatOp::Register(self.pending_registers.len() - 1)
+                    FlatOp::Register
                 }
                 Op::MemRead { memory, field } => {
                     self.flat.memories[first_memory + memory].reads[*field] = Some(at);
-                    FlatOp::MemRead(first_memory + memory, *field)
+                    FlatOp::MemRead
                 }
                 Op::Lane(_, k) => FlatOp::Lane(*k),
                 Op::Gather(_) => FlatOp::Gather,
@@ -289,8 +286,10 @@ fn find_order(flat: &mut Flat) {
                 }
             } else {
                 state[node] = 2;
-                let is_state =
-                    matches!(flat.nodes[node].op, FlatOp::Register(_) | FlatOp::MemRead(..) | FlatOp::Input);
+                let is_state = matches!(
+                    flat.nodes[node].op,
+                    FlatOp::Register | FlatOp::MemRead | FlatOp::Input
+                );
                 if !is_state {
                     flat.order.push(node);
                 }

@@ -32,10 +32,6 @@ impl Words {
             Words::Wide(v) => v.len(),
         }
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 /// An operand: one value, or a slice as long as the result.
@@ -227,7 +223,11 @@ fn wide(kernel: Kernel, out: Target, s: &[Source]) {
             with!(
                 s[0],
                 a,
-                with!(s[1], b, with!(s[2], c, three(o, a, b, c, |a, b, c| if a != 0 { b } else { c })))
+                with!(
+                    s[1],
+                    b,
+                    with!(s[2], c, three(o, a, b, c, |a, b, c| if a != 0 { b } else { c }))
+                )
             )
         ),
         _ => {

@@ -99,7 +99,7 @@ impl Design {
                 name: n.name.clone(),
                 ty: n.ty,
                 lanes: n.lanes,
-                is_register: matches!(n.op, FlatOp::Register(_) | FlatOp::MemRead(..)),
+                is_register: matches!(n.op, FlatOp::Register | FlatOp::MemRead),
                 node,
             })
             .collect();
@@ -182,7 +182,7 @@ impl Stepper {
                     Domain::Row => streams,
                     Domain::Lane => streams * n.lanes as usize,
                 };
-                let state = matches!(n.op, FlatOp::Register(_) | FlatOp::MemRead(..) | FlatOp::Input);
+                let state = matches!(n.op, FlatOp::Register | FlatOp::MemRead | FlatOp::Input);
                 let size = if aliases(&n.op) && !state { 0 } else { size };
                 Words::new(is_narrow(n), size)
             })
@@ -276,7 +276,13 @@ impl Stepper {
             self.uniform[at] = uniform_value(&design.flat, &design.flat.nodes[at], &self.uniform);
             if self.is_checked {
                 let n = &design.flat.nodes[at];
-                assert!(n.ty.contains(self.uniform[at]), "{} is {}, not in {}", n.name, self.uniform[at], n.ty);
+                assert!(
+                    n.ty.contains(self.uniform[at]),
+                    "{} is {}, not in {}",
+                    n.name,
+                    self.uniform[at],
+                    n.ty
+                );
             }
         }
         let mut key = std::mem::take(&mut self.key);
@@ -343,7 +349,7 @@ impl Stepper {
         let mut copies = vec![];
         for &(node, place) in &plan.registers {
             if let Place::Words(from, _) = place {
-                if matches!(flat.nodes[from].op, FlatOp::Register(_) | FlatOp::MemRead(..)) {
+                if matches!(flat.nodes[from].op, FlatOp::Register | FlatOp::MemRead) {
                     let mut out = self.words[node].clone();
                     self.copy(&mut out, place, flat.nodes[node].lanes);
                     copies.push((node, out));
@@ -390,7 +396,9 @@ impl Stepper {
         }
         match self.place(word.node) {
             Place::Uniform(at) => vec![self.uniform[at]],
-            Place::Words(at, Some(k)) => vec![self.words[at].get(k as usize * self.streams + stream)],
+            Place::Words(at, Some(k)) => {
+                vec![self.words[at].get(k as usize * self.streams + stream)]
+            }
             Place::Words(at, None) => {
                 let w = &self.words[at];
                 (0..w.len() / self.streams).map(|k| w.get(k * self.streams + stream)).collect()
@@ -415,14 +423,14 @@ impl Stepper {
                 }
                 FlatOp::Mux if self.mode == Mode::Results => {
                     let c = n.operands[0];
-                    if flat.nodes[c].domain != Domain::Uniform || !same_shape(flat, n, 1) {
+                    if flat.nodes[c].domain != Domain::Uniform {
                         return Place::Words(at, lane);
                     }
                     at = n.operands[if self.uniform[c] != 0 { 1 } else { 2 }];
                 }
                 FlatOp::Select if self.mode == Mode::Results => {
                     let c = n.operands[0];
-                    if flat.nodes[c].domain != Domain::Uniform || !same_shape(flat, n, 1) {
+                    if flat.nodes[c].domain != Domain::Uniform {
                         return Place::Words(at, lane);
                     }
                     let k = (self.uniform[c] as usize).min(n.operands.len() - 2);
@@ -673,12 +681,7 @@ impl Stepper {
 /// Words that are another word's in memory.
 fn aliases(op: &FlatOp) -> bool {
     use FlatOp::*;
-    matches!(op, Fit | Lane(_) | Spread | Input | Const(_) | Register(_) | MemRead(..))
-}
-
-/// Whether the options from operand `from` on need no widening of lanes to stand for the node.
-fn same_shape(_: &Flat, _: &FlatNode, _: usize) -> bool {
-    true
+    matches!(op, Fit | Lane(_) | Spread | Input | Const(_) | Register | MemRead)
 }
 
 fn words_of(p: &Place) -> Option<usize> {
@@ -736,7 +739,7 @@ fn uniform_value(flat: &Flat, n: &FlatNode, u: &[i64]) -> i64 {
         }
         FlatOp::Concat(k) => (v(0) << k) + v(1),
         FlatOp::Rom(t) => t[(v(0) as usize).min(t.len() - 1)],
-        FlatOp::Input | FlatOp::Register(_) | FlatOp::MemRead(..) => {
+        FlatOp::Input | FlatOp::Register | FlatOp::MemRead => {
             unreachable!("state is not evaluated")
         }
         FlatOp::Lane(_) | FlatOp::Gather | FlatOp::Spread => {

@@ -1,0 +1,396 @@
+//! Runs rows through an engine, exact to the bit and to the cycle.
+//!
+//! A block of rows is split over R streams; each stream is a whole engine that takes its rows back to
+//! back. Rows do not influence each other, so the outputs are the same for any R.
+pub mod stall;
+
+use crate::engine::Engine;
+use crate::engine::shell::{Space, index_bits};
+use crate::program::Loaded;
+use crate::rtl::step::{Design, Mode, Port, Stepper};
+pub use stall::Stall;
+
+/// A design ready to be stepped, with its ports.
+#[derive(Clone, Debug)]
+pub struct Simulator {
+    design: Design,
+    ports: Ports,
+    lanes: usize,
+    index_bits: u32,
+    chunks: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ports {
+    tdata: Port,
+    keep: Port,
+    k: Port,
+    tvalid: Port,
+    tlast: Port,
+    tready: Port,
+    load_valid: Port,
+    load_address: Port,
+    load_word: Port,
+    load_immediate: Port,
+    load_gamma: Port,
+    load_beta: Port,
+    load_tail: Port,
+    clear: Port,
+    in_ready: Port,
+    out_valid: Port,
+    out_data: Port,
+    masked: Port,
+    saturations: Port,
+    load_ready: Port,
+}
+
+/// Rows to run: codes row-major, with an optional mask and row scales.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    pub row_len: usize,
+    /// `n_rows * row_len` input codes.
+    pub x: &'a [i32],
+    /// 1 keeps an element, 0 masks it; as long as `x`.
+    pub keep: Option<&'a [u8]>,
+    /// k of each row: its scale is the tensor's times 2^-k.
+    pub k: Option<&'a [u8]>,
+}
+
+impl Rows<'_> {
+    pub fn n_rows(&self) -> usize {
+        self.x.len() / self.row_len
+    }
+}
+
+/// Gamma and beta as held: beta carries the rounding half of the output stage.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameters {
+    pub gamma: Vec<i32>,
+    /// Codes of beta with 7 fraction bits below an output LSB, half included.
+    pub beta: Vec<i32>,
+}
+
+/// What a block of rows gave besides its codes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockReport {
+    pub saturated: u64,
+    pub masked_rows: u64,
+    /// Cycles from the first accepted beat to the last output beat of each row of a stream, inclusive.
+    pub row_ends: Vec<u64>,
+}
+
+impl Simulator {
+    pub fn new(engine: &Engine) -> Self {
+        let varying = ["s_axis_tdata", "s_axis_tuser_keep", "s_axis_tuser_k"];
+        let d = Design::new(&engine.top, &varying);
+        let ports = Ports {
+            tdata: d.input("s_axis_tdata"),
+            keep: d.input("s_axis_tuser_keep"),
+            k: d.input("s_axis_tuser_k"),
+            tvalid: d.input("s_axis_tvalid"),
+            tlast: d.input("s_axis_tlast"),
+            tready: d.input("m_axis_tready"),
+            load_valid: d.input("load_valid"),
+            load_address: d.input("load_address"),
+            load_word: d.input("load_word"),
+            load_immediate: d.input("load_immediate"),
+            load_gamma: d.input("load_gamma"),
+            load_beta: d.input("load_beta"),
+            load_tail: d.input("load_tail"),
+            clear: d.input("clear"),
+            in_ready: d.output("s_axis_tready"),
+            out_valid: d.output("m_axis_tvalid"),
+            out_data: d.output("m_axis_tdata"),
+            masked: d.output("m_axis_tuser_masked"),
+            saturations: d.output("saturations"),
+            load_ready: d.output("load_ready"),
+        };
+        Self {
+            design: d,
+            ports,
+            lanes: engine.widths.lanes as usize,
+            index_bits: index_bits(&engine.config, &engine.widths),
+            chunks: engine.widths.chunks,
+        }
+    }
+
+    pub fn design(&self) -> &Design {
+        &self.design
+    }
+
+    /// Streams with a program and parameters loaded.
+    pub fn session(
+        &self,
+        loaded: &Loaded,
+        parameters: &Parameters,
+        streams: usize,
+        mode: Mode,
+    ) -> Session<'_> {
+        let p = self.ports;
+        let stepper =
+            Stepper::new(&self.design, streams, mode, &[p.out_data, p.masked, p.saturations]);
+        let mut session = Session {
+            simulator: self,
+            stepper,
+            words: vec![],
+            zeros: vec![0; streams.max(1)],
+            format_is_signed: loaded.binding.output_format.is_signed,
+            format_bits: loaded.binding.output_format.bits,
+        };
+        session.load(loaded, parameters);
+        session
+    }
+}
+
+/// R streams under way.
+pub struct Session<'a> {
+    simulator: &'a Simulator,
+    stepper: Stepper,
+    words: Vec<i32>,
+    zeros: Vec<i32>,
+    format_is_signed: bool,
+    format_bits: u32,
+}
+
+impl Session<'_> {
+    pub fn stepper(&mut self) -> &mut Stepper {
+        &mut self.stepper
+    }
+
+    /// Cycles that loading takes: one a word.
+    fn load(&mut self, loaded: &Loaded, parameters: &Parameters) {
+        let p = self.simulator.ports;
+        let ones = vec![1; self.simulator.lanes * self.stepper.streams()];
+        self.stepper.set_words(p.keep, &ones);
+        for port in [p.tvalid, p.tlast, p.tready, p.clear] {
+            self.stepper.set(port, 0);
+        }
+        for write in writes(self.simulator, loaded, parameters) {
+            let address = ((write.space as i64) << self.simulator.index_bits) + write.index;
+            self.stepper.set(p.load_valid, 1);
+            self.stepper.set(p.load_address, address);
+            self.stepper.set(p.load_word, write.word);
+            self.stepper.set(p.load_immediate, write.immediate);
+            for (port, lanes) in [
+                (p.load_gamma, &write.gamma),
+                (p.load_beta, &write.beta),
+                (p.load_tail, &write.tail),
+            ] {
+                if !lanes.is_empty() {
+                    let r = self.stepper.streams();
+                    let words: Vec<i32> =
+                        lanes.iter().flat_map(|&v| std::iter::repeat_n(v, r)).collect();
+                    self.stepper.set_words(port, &words);
+                }
+            }
+            loop {
+                self.stepper.settle();
+                let is_taken = self.stepper.get(p.load_ready) == 1;
+                self.stepper.clock();
+                if is_taken {
+                    break;
+                }
+            }
+        }
+        self.stepper.set(p.load_valid, 0);
+    }
+
+    /// Runs rows: stream s takes rows `s * per_stream` on. `out` takes the codes, as long as `rows.x`.
+    pub fn run(&mut self, rows: &Rows, stall: &mut Stall, out: &mut [i32]) -> BlockReport {
+        let p = self.simulator.ports;
+        let lanes = self.simulator.lanes;
+        let streams = self.stepper.streams();
+        let n = rows.row_len;
+        let n_rows = rows.n_rows();
+        let per_stream = n_rows.div_ceil(streams);
+        let chunks = n.div_ceil(lanes);
+        let beats = per_stream * chunks;
+        let (mut sent, mut received) = (0usize, 0usize);
+        let mut report = BlockReport::default();
+        let mut before = vec![0i64; streams];
+        let mut ended: Option<usize> = None;
+        let (mut cycle, mut first) = (0u64, None);
+        let mut is_offered = false;
+        let mut is_set = usize::MAX;
+        while received < beats || ended.is_some() {
+            let (go, ready) = stall.cycle();
+            is_offered = sent < beats && (is_offered || go);
+            if is_offered && is_set != sent {
+                self.offer(rows, per_stream, sent / chunks, sent % chunks, chunks);
+                is_set = sent;
+            }
+            self.stepper.set(p.tvalid, i64::from(is_offered));
+            self.stepper.set(p.tready, i64::from(ready));
+            self.stepper.settle();
+            if let Some(row) = ended.take() {
+                self.count_saturations(row, per_stream, n_rows, &mut before, &mut report);
+            }
+            if is_offered && self.stepper.get(p.in_ready) == 1 {
+                first.get_or_insert(cycle);
+                sent += 1;
+                is_offered = false;
+            }
+            if ready && self.stepper.get(p.out_valid) == 1 {
+                let (row, chunk) = (received / chunks, received % chunks);
+                self.take(rows, per_stream, row, chunk, out);
+                received += 1;
+                if chunk + 1 == chunks {
+                    report.row_ends.push(cycle - first.unwrap_or(0) + 1);
+                    let mut words = std::mem::take(&mut self.words);
+                    self.stepper.get_words(p.masked, &mut words);
+                    for (s, &m) in words.iter().enumerate() {
+                        let is_real = s * per_stream + row < n_rows;
+                        report.masked_rows += u64::from(is_real && m != 0);
+                    }
+                    self.words = words;
+                    ended = Some(row);
+                }
+            }
+            self.stepper.clock();
+            cycle += 1;
+        }
+        report
+    }
+
+    /// The beats' count of saturated codes is visible one cycle after the row's last beat.
+    fn count_saturations(
+        &mut self,
+        row: usize,
+        per_stream: usize,
+        n_rows: usize,
+        before: &mut [i64],
+        report: &mut BlockReport,
+    ) {
+        let mut words = std::mem::take(&mut self.words);
+        self.stepper.get_words(self.simulator.ports.saturations, &mut words);
+        for (s, &now) in words.iter().enumerate() {
+            let now = i64::from(now as u32);
+            if s * per_stream + row < n_rows {
+                report.saturated += (now - before[s]) as u64;
+            }
+            before[s] = now;
+        }
+        self.words = words;
+    }
+
+    fn offer(&mut self, rows: &Rows, per_stream: usize, row: usize, chunk: usize, chunks: usize) {
+        let p = self.simulator.ports;
+        let (lanes, streams, n) = (self.simulator.lanes, self.stepper.streams(), rows.row_len);
+        let n_rows = rows.n_rows();
+        let mut words = std::mem::take(&mut self.words);
+        words.clear();
+        words.resize(lanes * streams, 0);
+        for s in 0..streams {
+            let r = s * per_stream + row;
+            if r < n_rows {
+                let from = r * n + chunk * lanes;
+                let to = (from + lanes).min((r + 1) * n);
+                for (lane, &x) in rows.x[from..to].iter().enumerate() {
+                    words[lane * streams + s] = x;
+                }
+            }
+        }
+        self.stepper.set_words(p.tdata, &words);
+        if let Some(keep) = rows.keep {
+            words.fill(1);
+            for s in 0..streams {
+                let r = s * per_stream + row;
+                if r < n_rows {
+                    let from = r * n + chunk * lanes;
+                    let to = (from + lanes).min((r + 1) * n);
+                    for (lane, &x) in keep[from..to].iter().enumerate() {
+                        words[lane * streams + s] = i32::from(x != 0);
+                    }
+                }
+            }
+            self.stepper.set_words(p.keep, &words);
+        }
+        if let (Some(k), 0) = (rows.k, chunk) {
+            for (s, z) in self.zeros.iter_mut().enumerate() {
+                *z = k.get(s * per_stream + row).map_or(0, |&k| i32::from(k));
+            }
+            self.stepper.set_words(p.k, &self.zeros);
+        }
+        self.stepper.set(p.tlast, i64::from(chunk + 1 == chunks));
+        self.words = words;
+    }
+
+    fn take(&mut self, rows: &Rows, per_stream: usize, row: usize, chunk: usize, out: &mut [i32]) {
+        let (lanes, streams, n) = (self.simulator.lanes, self.stepper.streams(), rows.row_len);
+        let n_rows = rows.n_rows();
+        let mut words = std::mem::take(&mut self.words);
+        self.stepper.get_words(self.simulator.ports.out_data, &mut words);
+        let up = 32 - self.format_bits;
+        for s in 0..streams {
+            let r = s * per_stream + row;
+            if r < n_rows {
+                let from = r * n + chunk * lanes;
+                let to = (from + lanes).min((r + 1) * n);
+                for (lane, y) in out[from..to].iter_mut().enumerate() {
+                    let raw = words[lane * streams + s];
+                    *y = if self.format_is_signed { raw << up >> up } else { raw };
+                }
+            }
+        }
+        self.words = words;
+    }
+}
+
+/// One word for the load port.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Write {
+    pub space: u8,
+    pub index: i64,
+    pub word: i64,
+    pub immediate: i64,
+    pub gamma: Vec<i32>,
+    pub beta: Vec<i32>,
+    pub tail: Vec<i32>,
+}
+
+/// Every write that sets an engine up, in order; the descriptor is the last.
+pub fn writes(simulator: &Simulator, loaded: &Loaded, parameters: &Parameters) -> Vec<Write> {
+    let lanes = simulator.lanes;
+    let mut all = vec![];
+    for (space, words) in
+        [(Space::Vector, &loaded.vector_words), (Space::Scalar, &loaded.scalar_words)]
+    {
+        for (index, &(word, immediate)) in words.iter().enumerate() {
+            all.push(Write {
+                space: space as u8,
+                index: index as i64,
+                word,
+                immediate,
+                ..Write::default()
+            });
+        }
+    }
+    let n = loaded.binding.row_len as usize;
+    if loaded.has_gamma || loaded.has_beta {
+        assert!(simulator.chunks as usize > loaded.last_index as usize);
+        for chunk in 0..=loaded.last_index as usize {
+            let part = |codes: &[i32]| -> Vec<i32> {
+                (0..lanes)
+                    .map(|lane| {
+                        let at = chunk * lanes + lane;
+                        if at < n { codes.get(at).copied().unwrap_or(0) } else { 0 }
+                    })
+                    .collect()
+            };
+            all.push(Write {
+                space: Space::Parameters as u8,
+                index: chunk as i64,
+                gamma: part(&parameters.gamma),
+                beta: part(&parameters.beta),
+                ..Write::default()
+            });
+        }
+    }
+    all.push(Write {
+        space: Space::Descriptor as u8,
+        word: i64::from(loaded.last_index),
+        tail: (0..lanes as u32).map(|k| i32::from(k < loaded.tail)).collect(),
+        ..Write::default()
+    });
+    all
+}
