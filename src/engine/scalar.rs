@@ -146,7 +146,7 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
     let power_of = is_large.mux(net.constant(most), power_of).named("power_bounded");
     let power_of = power_of.fit(Interval::new(0, most));
     let power = net.constant(1).shift_left_by(power_of).named("power");
-    let high_part = above.fit(reg);
+    let high_part = above.signed_bits(0, w.scalar);
     let y = net
         .select(y_select, &[gb, immediate, high_part, position, power])
         .named("product_y")
