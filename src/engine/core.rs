@@ -1,10 +1,10 @@
 //! The core: loader data path, two row banks, program and parameter stores, lanes, trees, accumulators
 //! and the output register, wired to the sequencer and the scalar unit.
 use super::tables::Tables;
-use super::widths::Widths;
+use super::widths::{GUARD, OUTPUT_FRACTION, Widths};
 use super::{control, lane, scalar, tree};
 use crate::config::HwConfig;
-use crate::isa::{Field, FieldSet, Reduce, ScalarKind, Shift};
+use crate::isa::{Field, FieldSet, Reduce, ScalarKind};
 use crate::num::Interval;
 use crate::rtl::{Module, Net, Word};
 use std::rc::Rc;
@@ -163,6 +163,12 @@ fn words<'a>(
     let is_larger = load_first | running.less(chunk_max);
     let load_max = is_larger.mux(chunk_max, running).named("load_max_d");
     net.drive(running, load_max, Some(seq("load")));
+    let bits = Interval::unsigned(w.input - 1);
+    let running_bits = net.state("load_bits", bits, 1, None);
+    let before = load_first.mux(zero, running_bits).named("load_bits_before");
+    let magnitude = tree::magnitude(w);
+    let magnitude = net.instance("magnitude", &magnitude, 1, &[("x", load_x), ("before", before)]);
+    net.drive(running_bits, magnitude[0], Some(seq("load")));
     let any = (0..lanes).map(|k| load_keep.lane(k)).reduce(|a, b| a | b).expect("a lane");
     let running_any = net.state("load_any_so_far", bit, 1, None);
     let load_any = (any | running_any & !load_first).named("load_any_d");
@@ -188,6 +194,7 @@ fn words<'a>(
     let [max_a, max_b] = per_row("row_max", load_max);
     let [any_a, any_b] = per_row("row_any", load_any);
     let [k_a, k_b] = per_row("row_k", load_k);
+    let [length_a, length_b] = per_row("row_length", magnitude[1]);
     let run_row = seq("run_row");
     let scalar_row = seq("scalar_row");
     let scalar_max = scalar_row.mux(max_b, max_a).named("scalar_max");
@@ -255,9 +262,19 @@ fn words<'a>(
     }
     let row = net.instance("scalar_unit", &unit, 1, &unit_inputs);
     let (scale, shift, addend) = (row[0], row[1], row[2]);
-    let is_immediate = vf("shift").equals(Shift::Immediate.code());
-    let base = is_immediate.mux(zero, shift).named("amount_base");
-    let amount = (base + vf("amount")).named("amount_sum");
+    let by_row = (shift + vf("amount")).named("amount_of_row");
+    let length = run_row.mux(length_b, length_a).named("run_length");
+    let places = (length + net.constant(1)).named("block_places");
+    let block = by_row.less(places).mux(by_row, places).named("block");
+    let guard = net.constant(i64::from(GUARD));
+    let by_block = (block + guard).named("amount_of_block");
+    let rest = (shift - block).named("amount_left");
+    let point = net.constant(i64::from(OUTPUT_FRACTION) - i64::from(GUARD));
+    let after = (rest - point).named("amount_after");
+    let own = vf("shift").bits(0, 2);
+    let in_lane = vf("shift").bit(2);
+    let amount = net.select(own, &[vf("amount"), by_row, by_block, after]).named("amount_shared");
+    let amount = in_lane.mux(by_row, amount).named("amount_sum");
     let most = unsigned(w.shift).hi;
     let is_negative = amount.less(zero).named("amount_is_negative");
     let over = net.constant(most).less(amount).named("amount_is_large");

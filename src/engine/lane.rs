@@ -2,7 +2,7 @@
 //! output stage. Every micro-op of every operator goes through this one path in one cycle.
 use super::tables::Tables;
 use super::widths::{GUARD, OUTPUT_FRACTION, Widths};
-use crate::isa::{Out, VectorOp};
+use crate::isa::{Out, Shift, VectorOp};
 use crate::num::Interval;
 use crate::rtl::{Module, Net, Word};
 use std::rc::Rc;
@@ -101,17 +101,18 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
     let at_sum = mantissa.shift_left(w.sum_fraction - fraction_bits);
     let at_output = mantissa.shift_left(w.output + OUTPUT_FRACTION - fraction_bits);
     let source = net.select(source_select, &[product, at_sum, at_output]).named("shift_source");
-    let mut amounts = vec![amount, amount, exponent];
+    let mut own = exponent;
     if let Some(stored) = stored {
         let n = stored.bits(w.stored_fraction, w.exponent);
         let total = (n + amount).named("stored_amount");
-        let large = unsigned(w.shift);
-        let over = net.constant(large.hi).less(total).named("stored_amount_is_large");
-        amounts.push(
-            over.mux(net.constant(large.hi), total.bits(0, w.shift)).named("stored_amount_used"),
-        );
+        let most = net.constant(unsigned(w.shift).hi);
+        let over = most.less(total).named("stored_amount_is_large");
+        let bounded = over.mux(most, total.bits(0, w.shift)).named("stored_amount_used");
+        let is_stored = shift_select.equals(Shift::Stored.code());
+        own = is_stored.mux(bounded, exponent).named("own_amount");
     }
-    let by = net.select(shift_select, &amounts).named("shift_amount");
+    // Only the two amounts that differ from lane to lane have the top bit of the field.
+    let by = shift_select.bit(2).mux(own, amount).named("shift_amount");
     let shifted = source.shift_right_by(by).named("shifted");
 
     net.section("What T takes.");

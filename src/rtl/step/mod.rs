@@ -336,7 +336,8 @@ impl Stepper {
             if self.uniform[mem.write_enable] != 0 && self.uniform[mem.write_address] == address {
                 for (f, read) in mem.reads.iter().enumerate() {
                     if let Some(read) = *read {
-                        let mut row = Words::new(is_narrow(&flat.nodes[read]), self.words[read].len());
+                        let mut row =
+                            Words::new(is_narrow(&flat.nodes[read]), self.words[read].len());
                         let uniform = self.read_memory(m, f, address as usize, &mut row);
                         early.push((read, row, uniform));
                     }
