@@ -116,17 +116,14 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
     let shifted = source.shift_right_by(by).named("shifted");
 
     net.section("What T takes.");
-    let value = saturate(&net, shifted, w.p, "t_value");
+    // A block number fits by construction; an argument is never positive where the element is kept.
     let octaves = fraction_bits + w.exponent;
-    let is_above = (!shifted.less(net.constant(0))).named("t_is_above");
     let beyond = shifted.shift_right(octaves).named("t_beyond");
     let lowest = shifted.bits(fraction_bits, w.exponent).equals(0);
-    let is_below = (!beyond.equals(-1) | lowest).named("t_is_below");
+    let is_below = shifted.bit(shifted.width() - 1) & (!beyond.equals(-1) | lowest);
+    let is_below = (t_select.equals(2) & is_below).named("t_is_below");
     let floor = net.constant(1 << fraction_bits);
-    let below = is_below.mux(floor, shifted.bits(0, octaves)).named("t_bounded");
-    let bounded = is_above.mux(net.constant(0), below).named("t_exponent");
-    let is_exponent = t_select.equals(2);
-    let t_next = is_exponent.mux(bounded.signed_bits(0, octaves), value).named("t_d");
+    let t_next = is_below.mux(floor, shifted.signed_bits(0, w.p)).named("t_d");
     let t_on = (step & !t_select.equals(0)).named("t_en");
     net.drive(t, t_next, Some(t_on));
 

@@ -69,7 +69,7 @@ Shift {
 }}
 symbols! {
 /// What the lane register T takes.
-T { Keep = "-", /** The shifted value, saturated to P bits. */ Value = "t", /** The shifted value as a non-positive exponent, saturated at -31. */ Exponent = "exp" }}
+T { Keep = "-", /** The low P bits of the shifted value. */ Value = "t", /** The shifted value as a non-positive exponent, saturated at -31. */ Exponent = "exp" }}
 symbols! {
 /// What the reduction tree adds.
 Reduce { None = "-", /** The shifted value. */ Sum = "sum", /** The value and, above it, the element x. */ Pair = "pair" }}
