@@ -69,7 +69,7 @@ impl HwConfig {
             exp_segments: 16,
             exp_fraction_bits: 11,
             element_bits: 8,
-            digit_bits: 6,
+            digit_bits: 7,
             rsqrt_segments: 32,
             log2_segments: 32,
             reciprocal_segments: 0,

@@ -80,7 +80,7 @@ fn words<'a>(
     let in_keep = net.input_bundle("in_keep", bit, lanes, "elements that are not masked");
     let in_k = net.input("in_k", unsigned(4), "the row's scale is the tensor's times 2^-k");
     let in_last = net.input("in_last", bit, "last beat of the row");
-    let out_ready = net.input("out_ready", bit, "the output beat is taken");
+    let hold = net.input("hold", bit, "the output register is full and not taken");
     let vector_we = net.input("vector_we", bit, "write a vector micro-op");
     let scalar_we = net.input("scalar_we", bit, "write a scalar micro-op");
     let parameter_we = net.input("parameter_we", bit, "write the parameters of a chunk");
@@ -97,8 +97,6 @@ fn words<'a>(
         net.input_bundle("beta", Interval::signed(w.beta), lanes, "beta and half of a chunk");
 
     net.section("Stores: a word is read one cycle after its address.");
-    let out_is_full = net.state("out_is_full", bit, 1, Some(0));
-    let hold = (out_is_full & !out_ready).named("hold");
     let v_fields = memory_fields(vector);
     let v_store = net.memory("vector_store", "vector program", config.vector_words, &v_fields);
     let s_fields = memory_fields(scalar_fields);
@@ -350,30 +348,18 @@ fn words<'a>(
     let total = (old + upper).named("element_total_sum").signed_bits(0, w.element_total);
     net.drive(elements, total, Some((root_on & root_pair).named("element_total_en")));
 
-    net.section("Output register.");
+    net.section("Output, for the shell's register.");
     let writes = (step & !vf("out").equals(0)).named("out_writes");
     let run_last = seq("run_is_last");
-    net.drive(out_is_full, (writes | hold).named("out_is_full_d"), None);
-    let hold_output = |name: &str, value: Word<'a>| {
-        let q = net.state(name, value.ty(), value.count(), None);
-        net.drive(q, value, Some(writes));
-        q
-    };
-    let out_y = hold_output("out_y", y);
-    let out_saturated = hold_output("out_saturated", saturated);
-    let out_keep = run_last.mux(tail, one_each).named("out_keep_d");
-    let out_keep = hold_output("out_keep", out_keep);
-    let out_last = hold_output("out_last", run_last);
-    let out_masked = hold_output("out_masked", (!run_any).named("row_is_masked"));
-    let out_first = hold_output("out_first", seq("run_is_first"));
+    let out_keep = run_last.mux(tail, one_each).named("out_keep");
     net.output("in_ready", seq("in_ready"), "the offered beat is taken");
-    net.output("out_valid", out_is_full, "an output beat is offered");
-    net.output("out_data", out_y, "output codes");
+    net.output("out_writes", writes, "a chunk of output is ready");
+    net.output("out_data", y, "output codes");
     net.output("out_keep", out_keep, "elements that exist");
-    net.output("out_last", out_last, "last beat of the row");
-    net.output("out_first", out_first, "first beat of the row");
-    net.output("out_masked", out_masked, "every element of the row is masked");
-    net.output("out_saturated", out_saturated, "codes that were saturated");
+    net.output("out_last", run_last, "last chunk of the row");
+    net.output("out_first", seq("run_is_first"), "first chunk of the row");
+    net.output("out_masked", (!run_any).named("row_is_masked"), "every element is masked");
+    net.output("out_saturated", saturated, "codes that were saturated");
     net.output("length_is_wrong", seq("length_is_wrong"), "a row of another length was dropped");
     net.output("idle", seq("idle"), "no row is inside");
 }

@@ -89,7 +89,9 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
 
     net.section("The mantissa of the exponential, in [1, 2).");
     let drop = tables.exp2.slope_bits + tables.exp2.input_bits - tables.exp2.output_bits;
-    let mut mantissa = sum.bits(drop, fraction_bits + 1).named("mantissa");
+    // A masked element's exponential is 0; norms have no mask and their tail is 0 already.
+    let mantissa = sum.bits(drop, fraction_bits + 1).named("mantissa");
+    let mut mantissa = keep.mux(mantissa, net.constant(0)).named("mantissa_kept");
     if w.can_store && w.stored_fraction < fraction_bits {
         let store = control("store", "the exponential is written to the row buffer");
         let cut = fraction_bits - w.stored_fraction;
@@ -142,8 +144,7 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
     } else {
         low
     };
-    let leaf = upper.concat(low).named("leaf_value");
-    let leaf = keep.mux(leaf, net.constant(0)).named("leaf");
+    let leaf = upper.concat(low).named("leaf");
 
     net.section("The output stage: one rounding, then saturation.");
     let before = saturate(&net, shifted, w.output + OUTPUT_FRACTION + 2, "out");
@@ -174,8 +175,11 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
         y = is_wide.mux(wide, y).named("code");
         over = is_wide.mux(wide_over, over).named("over");
     }
-    let zero = net.constant(0);
-    net.output("y", keep.mux(y, zero).named("y"), "output code; 0 where keep is 0");
+    if w.can_store {
+        // A stored mantissa has no code for 0.
+        y = keep.mux(y, net.constant(0)).named("code_kept");
+    }
+    net.output("y", y, "output code; 0 where the element is masked");
     net.output("saturated", (over & keep).named("saturated"), "the code was saturated");
     net.output("leaf", leaf, "addend of the reduction tree");
     if w.can_store {
