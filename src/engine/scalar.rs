@@ -109,7 +109,7 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
     }
     for (name, t) in &kinds {
         let has_parity = *name == "rsqrt";
-        let top = t.segment_bits() - u32::from(has_parity);
+        let top = t.segment_bits();
         let lo = t.input_bits - top;
         let base = w.scalar - 2 - t.input_bits;
         let index = ga.bits(base + lo, top);
