@@ -64,7 +64,7 @@ fn main() {
             let has_b = op.ends_with("affine");
             let out_scale = if sm { 1.0 / (of.max() as f64) } else { 5.0 / (of.max() as f64) };
             let beta: Vec<i32> =
-                (0..n).map(|_| (gauss(&mut s) * 0.3 / out_scale * 128.0).round() as i32).collect();
+                (0..n).map(|_| (gauss(&mut s) * 0.3 / out_scale * 32.0).round() as i32).collect();
             let b = Binding {
                 row_len: n as u32,
                 input_format: ifm,
@@ -83,7 +83,7 @@ fn main() {
                 }
             };
             let params =
-                Parameters { gamma: gam.clone(), beta: beta.iter().map(|b| b + 64).collect() };
+                Parameters { gamma: gam.clone(), beta: beta.iter().map(|b| b + 16).collect() };
             let streams = if checked { 2 } else { (rows / 4).min(64) };
             let mut ses = sim.session(&l, &params, streams, mode);
             if checked {
@@ -103,7 +103,7 @@ fn main() {
                 let xr: Vec<f64> =
                     x[i * n..(i + 1) * n].iter().map(|&v| v as f64 * in_scale).collect();
                 let g: Vec<f64> = gam.iter().map(|&v| v as f64 * gs).collect();
-                let bb: Vec<f64> = beta.iter().map(|&v| v as f64 * out_scale / 128.0).collect();
+                let bb: Vec<f64> = beta.iter().map(|&v| v as f64 * out_scale / 32.0).collect();
                 match p.reference.as_deref().unwrap() {
                     "softmax" => reference::softmax(&xr, None, &mut y),
                     "layernorm" => reference::layernorm(

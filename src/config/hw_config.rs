@@ -74,8 +74,8 @@ impl HwConfig {
             log2_segments: 32,
             reciprocal_segments: 0,
             newton_steps: 0,
-            vector_words: 16,
-            scalar_words: 96,
+            vector_words: 8,
+            scalar_words: 64,
         }
     }
 

@@ -1,5 +1,5 @@
 //! The reduction trees: a sum over the lanes and, at the load port, a maximum over the kept lanes.
-use super::widths::Widths;
+use super::widths::{GUARD, Widths};
 use crate::num::Interval;
 use crate::rtl::{Module, Net, Word};
 use std::rc::Rc;
@@ -76,10 +76,12 @@ pub fn magnitude(w: &Widths) -> Rc<Module> {
         .collect();
     let all = any.iter().rev().copied().reduce(|hi, lo| hi.concat(lo)).expect("a bit");
     net.output("after", all.named("after"), "bits of the row so far");
-    let mut length = net.constant(0);
+    let more = i64::from(GUARD) + 1;
+    let mut places = net.constant(more);
     for (b, &bit) in any.iter().enumerate() {
-        length = bit.mux(net.constant(b as i64 + 1), length).named(&format!("length_{b}x"));
+        let here = net.constant(b as i64 + 1 + more);
+        places = bit.mux(here, places).named(&format!("places_{b}x"));
     }
-    net.output("length", length, "bits of the largest magnitude");
+    net.output("places", places, "bits of the largest magnitude, one more and the guard bits");
     net.finish()
 }

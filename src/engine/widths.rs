@@ -2,7 +2,7 @@
 use crate::config::HwConfig;
 
 /// Fraction bits of the output stage below an output LSB: beta is held with them.
-pub const OUTPUT_FRACTION: u32 = 7;
+pub const OUTPUT_FRACTION: u32 = 5;
 /// Bits of the lane's product below the mantissa's LSB: the addend c is that much finer.
 pub const GUARD: u32 = 2;
 /// Fraction bits of the scalar accumulator above those of an output code, where they fit.

@@ -57,8 +57,8 @@ Shift {
     Immediate = "imm",
     /** The row's shift (set by `sets`) plus the immediate. */
     Row = "row",
-    /** The block's places plus the guard bits: the smaller of one more than the bits of the row's largest
-    magnitude and the row's shift plus the immediate. */
+    /** The block's places: one more than the bits of the row's largest magnitude, guard bits added, but no
+    more than the row's shift plus the immediate. */
     Block = "block",
     /** What is left of the row's shift after `block`, down to the output stage's binary point. */
     After = "after",
