@@ -14,16 +14,16 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 const TEACHING: &str = "\
-A first run, with a configuration and a tensor of this repository:
+A first run, from any folder:
 
-  mive demo                                  all three operators, then demo/ to look at
-  mive check hw_configs/edge.toml            what this engine can run
-  mive run hw_configs/edge.toml softmax --input demo/scores.npy \\
-       --keep demo/keep.npy --output y.npy   codes of a softmax, errors and cycles
-  mive run hw_configs/edge16.toml layernorm --input demo/layernorm_x.npy \\
-       --gamma demo/layernorm_gamma.npy --beta demo/layernorm_beta.npy --json
+  mive demo                                  all three operators, then look into demo/
+  mive check demo/edge.toml                  what this engine can run
+  mive run demo/edge.toml softmax --input demo/softmax_x.npy --keep demo/softmax_keep.npy
+  mive run demo/edge16.toml layernorm --input demo/layernorm_x.npy --output y.npy \\
+       --gamma demo/layernorm_gamma.npy --beta demo/layernorm_beta.npy
 
 The last axis of a tensor is the row. Floats are quantised; integers are taken as codes.
+An error is in LSB of the output, against the exact operator on the same quantised input.
 Exit status: 0 fine, 1 a comparison failed, 2 input or usage wrong.";
 
 /// One integer vector engine for LayerNorm, RMSNorm and Softmax: simulator and Verilog.
