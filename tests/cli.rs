@@ -85,11 +85,14 @@ fn number(json: &Value, name: &str) -> f64 {
     json[name].as_f64().unwrap_or_else(|| panic!("{name} in {json}"))
 }
 
+/// (configuration, operator, tensors as options and names).
+type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
+
 #[test]
 fn every_operator_stays_within_one_lsb() {
     let f = Folder::new();
     let (edge, edge16) = (config("edge"), config("edge16"));
-    let cases: [(&str, &str, &[(&str, &str)]); 7] = [
+    let cases: [Case<'_>; 7] = [
         (&edge, "softmax", &[("--input", "softmax_x"), ("--keep", "softmax_keep")]),
         (&edge, "layernorm", &[("--input", "layernorm_x")]),
         (&edge16, "layernorm", &[("--input", "layernorm_x"), ("--gamma", "layernorm_gamma")]),
@@ -311,6 +314,7 @@ fn bad_options_are_refused() {
     for value in ["-1e-5", "nan", "inf", "-inf"] {
         run("rmsnorm", &["--eps", value], &["--eps", "found", "expected a finite number"]);
     }
+    run("rmsnorm", &["--eps", "1e300"], &["--eps", "found 1e300", "smaller"]);
     run("softmax", &["--eps", "1e-5"], &["--eps", "norm"]);
     run("rmsnorm", &["--subtract-max"], &["--subtract-max", "softmax"]);
     run("softmax", &["--in-format", "s16"], &["s16", "edge", "s8"]);

@@ -37,7 +37,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run a tensor through an engine: exact results, errors and cycles.
-    Run(run::Args),
+    Run(Box<run::Args>),
     /// Check a configuration and show what it can run.
     Check(check::Args),
     /// List the external tools that are found.

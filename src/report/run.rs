@@ -23,6 +23,9 @@ const STREAMS: usize = 64;
 /// Most elements of the row buffers of a session's streams, so that memory stays flat.
 const BUFFERED: usize = 1 << 19;
 
+/// Largest epsilon in squared codes; every code squared and summed stays below 2^48.
+const EPS_CODES_MAX: f64 = 1e200;
+
 /// How far a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
@@ -128,6 +131,7 @@ pub fn run_tensor(
     })?;
     let walk = Walk { pool, n_rows, block: input::rows_per_block(n_rows, row_len), on_progress };
     let quantiser = quantiser(&plan, &walk)?;
+    check_eps(&plan, &quantiser)?;
     let gamma = held::hold_gamma(&plan, &engine.widths)?;
     let output_scale = output_scale(&plan, &walk, &quantiser, &gamma)?;
     let beta = held::hold_beta(&plan, &engine.widths, output_scale);
@@ -176,7 +180,7 @@ pub fn run_tensor(
         beta_scale: job.beta.scale,
         beta_saturated: job.beta.saturated,
         eps: (!plan.is_softmax()).then_some(plan.eps),
-        eps_codes: (!plan.is_softmax()).then(|| eps_codes(&plan, &job)),
+        eps_codes: (!plan.is_softmax()).then(|| eps_codes(&plan, &job.quantiser)),
         is_eps_zero: !plan.is_softmax() && plan.eps > 0.0 && constant(&job, "eps_m") == Some(0.0),
         is_judged: plan.operator.is_some(),
         held: total.held,
@@ -191,8 +195,22 @@ pub fn run_tensor(
 }
 
 /// Epsilon where it meets the sum of squares: N eps in squared codes.
-fn eps_codes(plan: &Plan, job: &Job<'_>) -> f64 {
-    plan.input.row_len() as f64 * plan.eps / job.quantiser.scale.get().powi(2)
+fn eps_codes(plan: &Plan, quantiser: &Quantiser) -> f64 {
+    plan.input.row_len() as f64 * plan.eps / quantiser.scale.get().powi(2)
+}
+
+/// Refuses an epsilon that has no number in codes: no engine's fixed point begins to hold it.
+fn check_eps(plan: &Plan, quantiser: &Quantiser) -> Result<(), RunError> {
+    let codes = eps_codes(plan, quantiser);
+    if plan.is_softmax() || codes.abs() < EPS_CODES_MAX {
+        return Ok(());
+    }
+    Err(RunError::request(
+        "--eps",
+        format!("{:e} with an input scale of {:e}", plan.eps, quantiser.scale.get()),
+        format!("N eps / scale^2 below {EPS_CODES_MAX:e}"),
+        "give a smaller epsilon or a larger --input-scale",
+    ))
 }
 
 fn constant(job: &Job<'_>, name: &str) -> Option<f64> {
