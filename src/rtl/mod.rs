@@ -7,5 +7,7 @@
 pub mod build;
 pub mod module;
 
+pub mod step;
+
 pub use build::{Net, Word};
 pub use module::{Instance, Memory, MemoryField, Module, Node, NodeId, Op};

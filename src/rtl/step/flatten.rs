@@ -1,0 +1,436 @@
+//! Flattening: the hierarchy becomes one list of nodes, each with its shape.
+//!
+//! An instance of `count` copies is inlined once: its words get `count` times as many lanes. What differs
+//! neither from lane to lane nor from stream to stream is found by a fixpoint through registers and
+//! memories, so that a control that reaches every lane is held once.
+use crate::num::Interval;
+use crate::rtl::module::{Module, Op};
+use std::sync::Arc;
+
+/// Index of a flat node.
+pub(super) type Id = usize;
+
+/// A function of words of the same cycle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Func {
+    Add,
+    Sub,
+    Mul,
+    MulAdd,
+    ShiftLeft(u32),
+    ShiftRight(u32),
+    ShiftRightBy,
+    ShiftLeftBy,
+    Less,
+    Equal,
+    And,
+    Or,
+    Not,
+    Mux,
+    Select,
+    /// The value itself, perhaps in narrower storage: `Fit`.
+    Copy,
+    Bits {
+        low: u32,
+        width: u32,
+        signed: bool,
+    },
+    /// `hi << k | lo`.
+    Concat(u32),
+    /// A look-up in the table of that index.
+    Rom(usize),
+    /// One operand a lane.
+    Lanes,
+}
+
+/// What a flat node is.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Input,
+    Const(i64),
+    /// The same word; a source of one lane serves all lanes.
+    Alias(Id),
+    /// Lane `j` is lane `.1` of word `.0`.
+    Lanes(Vec<(Id, u32)>),
+    Fn(Func, Vec<Id>),
+    Reg {
+        next: Id,
+        enable: Option<Id>,
+        reset: Option<i64>,
+    },
+    MemRead {
+        memory: usize,
+        field: usize,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Flat {
+    pub kind: Kind,
+    pub ty: Interval,
+    /// Lanes of the description; those that are stored are fewer when all are equal.
+    pub lanes: u32,
+    /// Hierarchical name; empty for a word without a name.
+    pub name: String,
+    /// The lanes may hold different values.
+    pub by_lane: bool,
+    /// The streams may hold different values.
+    pub by_stream: bool,
+}
+
+impl Flat {
+    /// Lanes that are stored.
+    pub fn stored(&self) -> u32 {
+        if self.by_lane { self.lanes } else { 1 }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct FlatField {
+    pub name: String,
+    pub ty: Interval,
+    pub lanes: u32,
+    pub data: Id,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct FlatMemory {
+    pub name: String,
+    pub depth: usize,
+    pub fields: Vec<FlatField>,
+    pub write_enable: Id,
+    pub write_address: Id,
+    pub read_enable: Id,
+    pub read_address: Id,
+}
+
+/// The flat netlist.
+#[derive(Default)]
+pub(super) struct Netlist {
+    pub nodes: Vec<Flat>,
+    pub memories: Vec<FlatMemory>,
+    pub tables: Vec<Arc<Vec<i64>>>,
+    pub inputs: Vec<Id>,
+    pub outputs: Vec<(String, Id)>,
+    /// Every node after the operands it reads in the same cycle.
+    pub order: Vec<Id>,
+}
+
+impl Netlist {
+    /// # Panics
+    /// When the description has a combinational loop, when a varying input does not exist, or when a
+    /// memory is steered by data.
+    pub fn new(top: &Module, varying: &[&str]) -> Self {
+        let mut list = Self::default();
+        list.outputs = {
+            let ids = list.inline(top, "", 1, None);
+            top.outputs.iter().zip(ids).map(|((name, _), id)| (name.clone(), id)).collect()
+        };
+        list.inputs = top.inputs.clone();
+        for name in varying {
+            let id = top.inputs.iter().find(|&&id| top.name_of(id) == *name);
+            let id = id.unwrap_or_else(|| panic!("{}: there is no input {name}", top.name));
+            list.nodes[*id].by_stream = true;
+        }
+        list.shapes();
+        list.steer();
+        list.sort();
+        list
+    }
+
+    fn push(&mut self, kind: Kind, ty: Interval, lanes: u32) -> Id {
+        let name = String::new();
+        self.nodes.push(Flat { kind, ty, lanes, name, by_lane: false, by_stream: false });
+        self.nodes.len() - 1
+    }
+
+    /// `source` as a word of `lanes` lanes: lane `j` is its lane `pick(j)`.
+    fn remap(&mut self, source: Id, lanes: u32, pick: impl Fn(u32) -> u32) -> Id {
+        let have = self.nodes[source].lanes;
+        if have == 1 || (have == lanes && (0..lanes).all(|j| pick(j) == j)) {
+            return source;
+        }
+        let parts = (0..lanes).map(|j| (source, pick(j))).collect();
+        self.push(Kind::Lanes(parts), self.nodes[source].ty, lanes)
+    }
+
+    /// Adds `m` as seen from `outer` copies of it; `drivers` are its inputs, none for the top.
+    fn inline(&mut self, m: &Module, path: &str, outer: u32, drivers: Option<&[Id]>) -> Vec<Id> {
+        let base = self.nodes.len();
+        for n in &m.nodes {
+            let id = self.push(Kind::Const(0), n.ty, outer * n.count);
+            self.nodes[id].name = n.name.as_ref().map(|s| format!("{path}{s}")).unwrap_or_default();
+        }
+        let memory_base = self.memories.len();
+        for mem in &m.memories {
+            let fields = mem.fields.iter().zip(&mem.write_data).map(|(f, &d)| FlatField {
+                name: f.name.clone(),
+                ty: f.ty,
+                lanes: outer * f.count,
+                data: base + d,
+            });
+            self.memories.push(FlatMemory {
+                name: format!("{path}{}", mem.name),
+                depth: mem.depth as usize,
+                fields: fields.collect(),
+                write_enable: base + mem.write_enable,
+                write_address: base + mem.write_address,
+                read_enable: base + mem.read_enable,
+                read_address: base + mem.read_address,
+            });
+        }
+        let mut results = vec![];
+        for inst in &m.instances {
+            let copies = inst.count;
+            let mut connected = vec![];
+            for (&node, &port) in inst.inputs.iter().zip(&inst.module.inputs) {
+                let (have, want) = (m.nodes[node].count, inst.module.nodes[port].count);
+                let lanes = outer * copies * want;
+                let pick = |j: u32| {
+                    let (o, c, i) = (j / (copies * want), j / want % copies, j % want);
+                    if have == copies * want {
+                        o * have + c * want + i
+                    } else if have == want {
+                        o * have + i
+                    } else {
+                        assert!(
+                            have == 1,
+                            "{path}{}.{}: {want} lanes in each of {copies} copies are driven by {have}",
+                            inst.name,
+                            inst.module.name_of(port)
+                        );
+                        o
+                    }
+                };
+                connected.push(self.remap(base + node, lanes, pick));
+            }
+            let path = format!("{path}{}.", inst.name);
+            results.push(self.inline(&inst.module, &path, outer * copies, Some(&connected)));
+        }
+        for (i, n) in m.nodes.iter().enumerate() {
+            let kind = match &n.op {
+                Op::Input => match drivers {
+                    None => Kind::Input,
+                    Some(d) => Kind::Alias(d[m.inputs.iter().position(|&p| p == i).expect("port")]),
+                },
+                Op::Const(v) => Kind::Const(*v),
+                Op::Reg { next, enable, reset } => {
+                    let next = base + next.expect("every register is driven");
+                    let lanes = outer * n.count;
+                    let enable = enable.map(|e| self.widen(base + e, lanes));
+                    Kind::Reg { next, enable, reset: *reset }
+                }
+                Op::MemRead { memory, field } => {
+                    Kind::MemRead { memory: memory_base + memory, field: *field }
+                }
+                Op::InstanceOut { instance, port } => Kind::Alias(results[*instance][*port]),
+                Op::Lane(a, k) => {
+                    let (count, a) = (m.nodes[*a].count, base + a);
+                    Kind::Alias(self.slice(a, outer, |o| o * count + k))
+                }
+                Op::Gather(v) => {
+                    let parts = (0..outer).flat_map(|o| v.iter().map(move |w| (base + w, o)));
+                    Kind::Lanes(parts.collect())
+                }
+                Op::Spread(a) => Kind::Alias(self.widen(base + a, outer * n.count)),
+                op => {
+                    let lanes = outer * n.count;
+                    let operands = op.operands();
+                    let low = operands.last().map_or(1, |&l| m.nodes[l].ty.width());
+                    let args = operands.iter().map(|&a| self.widen(base + a, lanes)).collect();
+                    Kind::Fn(self.func(op, n.ty, low), args)
+                }
+            };
+            self.nodes[base + i].kind = kind;
+        }
+        m.outputs.iter().map(|(_, id)| base + id).collect()
+    }
+
+    /// Some lanes of a word, even one of a bundle that the shapes will find to be equal in all lanes.
+    fn slice(&mut self, source: Id, lanes: u32, pick: impl Fn(u32) -> u32) -> Id {
+        let parts = (0..lanes).map(|j| (source, pick(j))).collect();
+        self.push(Kind::Lanes(parts), self.nodes[source].ty, lanes)
+    }
+
+    /// An operand as a word of `lanes` lanes, each lane repeated.
+    fn widen(&mut self, source: Id, lanes: u32) -> Id {
+        let each = lanes / self.nodes[source].lanes;
+        self.remap(source, lanes, |j| j / each)
+    }
+
+    fn func(&mut self, op: &Op, ty: Interval, low_width: u32) -> Func {
+        match op {
+            Op::Add(..) => Func::Add,
+            Op::Sub(..) => Func::Sub,
+            Op::Mul(..) => Func::Mul,
+            Op::MulAdd(..) => Func::MulAdd,
+            Op::ShiftLeft(_, k) => Func::ShiftLeft(*k),
+            Op::ShiftRight(_, k) => Func::ShiftRight((*k).min(63)),
+            Op::ShiftRightBy(..) => Func::ShiftRightBy,
+            Op::ShiftLeftBy(..) => Func::ShiftLeftBy,
+            Op::Less(..) => Func::Less,
+            Op::Equal(..) => Func::Equal,
+            Op::And(..) => Func::And,
+            Op::Or(..) => Func::Or,
+            Op::Not(_) => Func::Not,
+            Op::Mux(..) => Func::Mux,
+            Op::Select(..) => Func::Select,
+            Op::Fit(_) => Func::Copy,
+            Op::Bits(_, low) => {
+                Func::Bits { low: (*low).min(63), width: ty.width(), signed: ty.is_signed() }
+            }
+            Op::Concat(..) => Func::Concat(low_width),
+            Op::Rom(_, _, table) => {
+                self.tables.push(Arc::new(table.to_vec()));
+                Func::Rom(self.tables.len() - 1)
+            }
+            Op::Input
+            | Op::Const(_)
+            | Op::Reg { .. }
+            | Op::MemRead { .. }
+            | Op::InstanceOut { .. }
+            | Op::Lane(..)
+            | Op::Gather(_)
+            | Op::Spread(_) => unreachable!("no function: {op:?}"),
+        }
+    }
+
+    /// Nodes read in the same cycle.
+    pub fn operands(&self, id: Id) -> Vec<Id> {
+        match &self.nodes[id].kind {
+            Kind::Input | Kind::Const(_) | Kind::Reg { .. } | Kind::MemRead { .. } => vec![],
+            Kind::Alias(a) => vec![*a],
+            Kind::Lanes(parts) => {
+                let mut ids: Vec<Id> = parts.iter().map(|p| p.0).collect();
+                ids.dedup();
+                ids
+            }
+            Kind::Fn(_, args) => args.clone(),
+        }
+    }
+
+    fn shape_of(&self, id: Id) -> (bool, bool) {
+        let n = &self.nodes[id];
+        let join = |ids: &[Id]| {
+            ids.iter().fold((false, false), |(l, s), &i| {
+                (l | self.nodes[i].by_lane, s | self.nodes[i].by_stream)
+            })
+        };
+        let (lane, stream) = match &n.kind {
+            Kind::Input => (true, n.by_stream),
+            Kind::Const(_) => (false, false),
+            Kind::Alias(a) => join(&[*a]),
+            Kind::Lanes(parts) => {
+                let (first, lane) = parts[0];
+                let same = parts
+                    .iter()
+                    .all(|p| p.0 == first && (p.1 == lane || !self.nodes[first].by_lane));
+                (!same, join(&self.operands(id)).1)
+            }
+            Kind::Fn(_, args) => join(args),
+            Kind::Reg { next, enable, .. } => {
+                let mut ids = vec![*next];
+                ids.extend(enable);
+                join(&ids)
+            }
+            Kind::MemRead { memory, field } => join(&[self.memories[*memory].fields[*field].data]),
+        };
+        (lane && n.lanes > 1, stream)
+    }
+
+    /// Finds what differs by lane and by stream: the least fixpoint.
+    fn shapes(&mut self) {
+        loop {
+            let mut changed = false;
+            for id in 0..self.nodes.len() {
+                let (lane, stream) = self.shape_of(id);
+                let n = &mut self.nodes[id];
+                changed |= (lane && !n.by_lane) || (stream && !n.by_stream);
+                (n.by_lane, n.by_stream) = (n.by_lane | lane, n.by_stream | stream);
+            }
+            if !changed {
+                break;
+            }
+        }
+        for mem in &self.memories {
+            for (what, id) in [
+                ("write enable", mem.write_enable),
+                ("write address", mem.write_address),
+                ("read enable", mem.read_enable),
+                ("read address", mem.read_address),
+            ] {
+                let n = &self.nodes[id];
+                assert!(
+                    !n.by_lane && !n.by_stream,
+                    "{}: its {what} ({}) depends on data, or differs from lane to lane",
+                    mem.name,
+                    self.label(id)
+                );
+            }
+        }
+    }
+
+    /// A register whose enable is no single control bit takes a chosen value every cycle instead.
+    fn steer(&mut self) {
+        for id in 0..self.nodes.len() {
+            let Kind::Reg { next, enable: Some(enable), reset } = self.nodes[id].kind else {
+                continue;
+            };
+            if !self.nodes[enable].by_lane && !self.nodes[enable].by_stream {
+                continue;
+            }
+            let (ty, lanes) = (self.nodes[id].ty, self.nodes[id].lanes);
+            let chosen = self.push(Kind::Fn(Func::Mux, vec![enable, next, id]), ty, lanes);
+            let shape = (self.nodes[id].by_lane, self.nodes[id].by_stream);
+            (self.nodes[chosen].by_lane, self.nodes[chosen].by_stream) = shape;
+            self.nodes[id].kind = Kind::Reg { next: chosen, enable: None, reset };
+        }
+    }
+
+    pub fn label(&self, id: Id) -> String {
+        let n = &self.nodes[id];
+        if n.name.is_empty() { format!("unnamed {:?} of {}", n.kind, n.ty) } else { n.name.clone() }
+    }
+
+    /// Sorts; depth first, so that a loop is found with its words.
+    fn sort(&mut self) {
+        // 0: not seen, 1: on the path, 2: done.
+        let mut state = vec![0u8; self.nodes.len()];
+        let mut order = vec![];
+        for root in 0..self.nodes.len() {
+            if state[root] != 0 {
+                continue;
+            }
+            state[root] = 1;
+            let mut path = vec![(root, self.operands(root), 0)];
+            while let Some((id, operands, at)) = path.last_mut() {
+                let Some(&next) = operands.get(*at) else {
+                    state[*id] = 2;
+                    order.push(*id);
+                    path.pop();
+                    continue;
+                };
+                *at += 1;
+                match state[next] {
+                    0 => {
+                        state[next] = 1;
+                        let operands = self.operands(next);
+                        path.push((next, operands, 0));
+                    }
+                    1 => {
+                        let start = path.iter().position(|p| p.0 == next).expect("on the path");
+                        let names: Vec<String> = path[start..]
+                            .iter()
+                            .map(|p| &self.nodes[p.0].name)
+                            .filter(|n| !n.is_empty())
+                            .cloned()
+                            .collect();
+                        panic!("a combinational loop, each read by the one before: {names:?}");
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.order = order;
+    }
+}

@@ -1,0 +1,395 @@
+//! The stepper: simulates a module hierarchy exactly, for many streams at once.
+//!
+//! A *stream* is a copy of the whole design that is fed other data. Control never depends on data, so words
+//! that no varying input reaches are held once for all streams (*control words*); the others are buffers
+//! `[lane][stream]` in 32 or 64 bits, and each operation is one loop over a buffer.
+//!
+//! A cycle is: set inputs, [`Stepper::settle`], look at outputs, [`Stepper::clock`]. Control words are
+//! evaluated first. They choose among the data operations: a multiplexer steered by a control word is a
+//! new name for one of its operands, a register that is not enabled costs nothing. The list of operations
+//! for a setting of the steering words is compiled once and kept. [`Mode::Full`] evaluates every word;
+//! [`Mode::Results`] those that reach a register, a memory or a wanted output in this cycle. Registers,
+//! memories and outputs are the same in both.
+mod access;
+mod flatten;
+mod kernels;
+mod memory;
+mod program;
+mod specialise;
+
+pub use access::{In, Out, Value, WordId};
+pub use program::{Program, WordInfo};
+
+use flatten::Kind;
+use kernels::{Arg, Buf, Isa};
+use memory::Storage;
+use program::{ScalarOp, Src, rest};
+use specialise::{KernelOp, List, Step, Wanted, compile};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How much is evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Every word, in every cycle.
+    Full,
+    /// What state and wanted outputs need.
+    Results,
+}
+
+/// Lists kept by a program; a design with more settings than this has them compiled again.
+const KEPT_LISTS: usize = 1 << 14;
+
+/// The state of `streams` copies of a design.
+pub struct Stepper {
+    program: Arc<Program>,
+    streams: usize,
+    mode: Mode,
+    checked: bool,
+    want_outputs: bool,
+    isa: Isa,
+    slots: Vec<i64>,
+    bufs: Vec<Buf>,
+    storage: Vec<Storage>,
+    lists: HashMap<Box<[u64]>, Arc<List>>,
+    key: Vec<u64>,
+    last_key: Vec<u64>,
+    list: Arc<List>,
+    /// Next values of control words.
+    next: Vec<(u32, i64)>,
+}
+
+impl Stepper {
+    /// A design after reset, in full mode and unchecked.
+    pub fn new(program: &Arc<Program>, streams: usize) -> Self {
+        assert!(streams > 0, "a stream or more");
+        let p = program;
+        let bufs = p.stores.iter().map(|s| match s.wide {
+            false => Buf::I32(vec![]),
+            true => Buf::I64(vec![]),
+        });
+        let storage = p.fields.iter().map(|f| {
+            let streams = if f.by_stream { streams } else { 1 };
+            let len = p.net.memories[f.memory].depth * f.lanes as usize * streams;
+            Storage::new(f.ty, len, rest(f.ty))
+        });
+        let mut stepper = Self {
+            streams,
+            mode: Mode::Full,
+            checked: false,
+            want_outputs: true,
+            isa: Isa::detect(),
+            slots: p.slots.clone(),
+            bufs: bufs.collect(),
+            storage: storage.collect(),
+            lists: HashMap::new(),
+            key: vec![],
+            last_key: vec![],
+            list: Arc::default(),
+            next: vec![],
+            program: program.clone(),
+        };
+        let inputs = stepper.program.net.inputs.clone();
+        inputs.into_iter().for_each(|id| stepper.fill(id, None));
+        stepper.reset();
+        stepper
+    }
+
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    pub fn streams(&self) -> usize {
+        self.streams
+    }
+
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+    }
+
+    /// In checked mode every evaluated word must lie in its interval; one that does not panics by name.
+    pub fn set_checked(&mut self, checked: bool) {
+        self.checked = checked;
+    }
+
+    /// Whether results mode evaluates data outputs; they hold nothing useful where it did not.
+    pub fn want_outputs(&mut self, wanted: bool) {
+        self.want_outputs = wanted;
+    }
+
+    /// Registers with a reset value take it, others 0 or the least value they can have. Memories keep
+    /// their words.
+    pub fn reset(&mut self) {
+        let p = self.program.clone();
+        for (id, n) in p.net.nodes.iter().enumerate() {
+            match n.kind {
+                Kind::Reg { reset, .. } => self.fill(id, reset),
+                Kind::MemRead { .. } => self.fill(id, None),
+                _ => {}
+            }
+        }
+    }
+
+    fn fill(&mut self, id: usize, value: Option<i64>) {
+        let n = &self.program.net.nodes[id];
+        let value = value.unwrap_or(rest(n.ty));
+        match self.program.src[id] {
+            Src::Slot { at, lanes, .. } => {
+                self.slots[at as usize..][..lanes as usize].fill(value);
+            }
+            Src::Buf { id, .. } => {
+                self.grow(id);
+                self.bufs[id as usize].fill(value);
+            }
+        }
+    }
+
+    /// Buffers get their memory when they are first written.
+    fn grow(&mut self, id: u32) {
+        let len = self.program.stores[id as usize].lanes as usize * self.streams;
+        let buf = &mut self.bufs[id as usize];
+        if buf.len() != len {
+            buf.resize(len);
+        }
+    }
+
+    /// Evaluates what the inputs and the state decide in this cycle.
+    pub fn settle(&mut self) {
+        self.settle_control();
+        self.settle_data();
+    }
+
+    /// The first half of [`Self::settle`]: the control words, so that control outputs can be read before
+    /// deciding whether data outputs are wanted.
+    pub fn settle_control(&mut self) {
+        let p = self.program.clone();
+        for op in &p.ops {
+            self.scalar(op, &p.pool);
+        }
+    }
+
+    /// The second half of [`Self::settle`].
+    pub fn settle_data(&mut self) {
+        self.choose_list();
+        let list = self.list.clone();
+        for step in &list.steps {
+            match step {
+                Step::Scalar(op) => self.scalar(op, &list.pool),
+                Step::Kernel(op) => self.kernel(op, &list.args),
+                Step::Check(node, src) if self.checked => self.check(*node, *src),
+                Step::Check(..) => {}
+            }
+        }
+    }
+
+    fn scalar(&mut self, op: &ScalarOp, pool: &[(u32, u32)]) {
+        let args = &pool[op.args.0 as usize..op.args.1 as usize];
+        for l in 0..op.lanes {
+            let slots = &self.slots;
+            let get = |i: usize| slots[(args[i].0 + l * args[i].1) as usize];
+            let value = kernels::scalar(op.func, get, args.len(), &self.program.net.tables);
+            self.slots[(op.out + l) as usize] = value;
+            if self.checked {
+                self.check_value(op.node, value, l, 0);
+            }
+        }
+    }
+
+    fn kernel(&mut self, op: &KernelOp, args: &[Src]) {
+        self.grow(op.out);
+        let mut out = std::mem::take(&mut self.bufs[op.out as usize]);
+        let args = &args[op.args.0 as usize..op.args.1 as usize];
+        let size = (op.lanes as usize, self.streams);
+        let get = |i: usize| self.arg(args[i]);
+        let to = kernels::Out::of(&mut out, size.0 * size.1);
+        kernels::run(self.isa, op.func, size, to, (&get, args.len()), &self.program.net.tables);
+        self.bufs[op.out as usize] = out;
+        if self.checked {
+            self.check(op.node, Src::Buf { id: op.out, first: 0, lanes: op.lanes });
+        }
+    }
+
+    fn arg(&self, src: Src) -> Arg<'_> {
+        match src {
+            Src::Slot { at, lanes, wide } => {
+                let slots = &self.slots[at as usize..][..lanes as usize];
+                let stride = usize::from(lanes > 1);
+                if wide { Arg::S64(slots, stride) } else { Arg::S32(slots, stride) }
+            }
+            Src::Buf { id, first, lanes } => {
+                let (from, len) = (first as usize * self.streams, lanes as usize * self.streams);
+                let stride = if lanes > 1 { self.streams } else { 0 };
+                match &self.bufs[id as usize] {
+                    Buf::I32(v) => Arg::I32(&v[from..][..len], stride),
+                    Buf::I64(v) => Arg::I64(&v[from..][..len], stride),
+                }
+            }
+        }
+    }
+
+    fn check(&self, node: usize, src: Src) {
+        let ty = self.program.net.nodes[node].ty;
+        match src {
+            Src::Slot { at, lanes, .. } => {
+                (0..lanes)
+                    .for_each(|l| self.check_value(node, self.slots[(at + l) as usize], l, 0));
+            }
+            Src::Buf { id, first, lanes } => {
+                let from = first as usize * self.streams;
+                let n = lanes as usize * self.streams;
+                let (lo, hi) = self.bufs[id as usize].range(from, n);
+                if ty.contains(lo) && ty.contains(hi) {
+                    return;
+                }
+                for i in 0..n {
+                    let value = self.bufs[id as usize].get(from + i);
+                    self.check_value(node, value, (i / self.streams) as u32, i % self.streams);
+                }
+            }
+        }
+    }
+
+    fn check_value(&self, node: usize, value: i64, lane: u32, stream: usize) {
+        let ty = self.program.net.nodes[node].ty;
+        assert!(
+            ty.contains(value),
+            "{} is {value} in lane {lane} of stream {stream}, outside {ty}",
+            self.program.net.label(node)
+        );
+    }
+
+    /// Finds or compiles the list for the steering words.
+    fn choose_list(&mut self) {
+        let p = self.program.clone();
+        let wanted = Wanted {
+            all: self.mode == Mode::Full,
+            outputs: self.mode == Mode::Full || self.want_outputs,
+        };
+        self.key.clear();
+        let mut word = u64::from(wanted.all) | u64::from(wanted.outputs) << 1;
+        let mut used = 2;
+        for s in &p.steering {
+            if used + s.bits > 64 {
+                self.key.push(word);
+                (word, used) = (0, 0);
+            }
+            word |= (self.slots[s.at as usize].min(s.most) as u64) << used;
+            used += s.bits;
+        }
+        self.key.push(word);
+        if self.key == self.last_key {
+            return;
+        }
+        self.last_key.clone_from(&self.key);
+        if let Some(list) = self.lists.get(self.key.as_slice()) {
+            self.list = list.clone();
+            return;
+        }
+        let shared = p.lists.lock().expect("no panic while it is held").get(&*self.key).cloned();
+        self.list = shared.unwrap_or_else(|| Arc::new(compile(&p, &self.slots, wanted)));
+        let key: Box<[u64]> = self.key.as_slice().into();
+        let mut shared = p.lists.lock().expect("no panic while it is held");
+        if shared.len() < KEPT_LISTS {
+            shared.insert(key.clone(), self.list.clone());
+        }
+        if self.lists.len() < KEPT_LISTS {
+            self.lists.insert(key, self.list.clone());
+        }
+    }
+
+    /// Registers and memories take their next values. Computed words are worth nothing until the next
+    /// [`Self::settle`].
+    pub fn clock(&mut self) {
+        let (p, list) = (self.program.clone(), self.list.clone());
+        for &(src, to) in &list.copies {
+            self.grow(to);
+            let mut out = std::mem::take(&mut self.bufs[to as usize]);
+            let size = (p.stores[to as usize].lanes as usize, self.streams);
+            let get = |_: usize| self.arg(src);
+            let into = kernels::Out::of(&mut out, size.0 * size.1);
+            kernels::run(self.isa, flatten::Func::Copy, size, into, (&get, 1), &p.net.tables);
+            self.bufs[to as usize] = out;
+        }
+        // Reads of the old words, then writes.
+        for &(field, to) in &list.reads {
+            self.grow(to);
+            let at = self.word_start(field, true);
+            self.storage[field].load(at, &mut self.bufs[to as usize]);
+        }
+        self.next.clear();
+        for r in
+            p.control_regs.iter().filter(|r| r.enable.is_none_or(|e| self.slots[e as usize] != 0))
+        {
+            for l in 0..r.lanes {
+                let Src::Slot { at, .. } = r.next.lane(l) else { unreachable!("a control word") };
+                self.next.push((r.at + l, self.slots[at as usize]));
+            }
+        }
+        for (i, f) in p.fields.iter().enumerate().filter(|(_, f)| !f.by_stream) {
+            let Some(Src::Slot { at: to, .. }) = f.read else { continue };
+            if self.is_on(p.net.memories[f.memory].read_enable) {
+                let at = self.word_start(i, true);
+                let words = (0..f.lanes).map(|l| (to + l, self.storage[i].get(at + l as usize)));
+                self.next.extend(words);
+            }
+        }
+        for &(field, src) in &list.writes {
+            self.write(field, src);
+        }
+        for (i, f) in p.fields.iter().enumerate().filter(|(_, f)| !f.by_stream) {
+            if self.is_on(p.net.memories[f.memory].write_enable) {
+                self.write(i, p.src[f.data]);
+            }
+        }
+        for &(a, b) in &list.swaps {
+            self.grow(a);
+            self.bufs.swap(a as usize, b as usize);
+        }
+        for &(at, value) in &self.next {
+            self.slots[at as usize] = value;
+        }
+    }
+
+    fn is_on(&self, id: usize) -> bool {
+        self.slots[self.program.scalar_at(id) as usize] != 0
+    }
+
+    /// Index of the first word at the address in force.
+    fn word_start(&self, field: usize, reading: bool) -> usize {
+        let f = &self.program.fields[field];
+        let m = &self.program.net.memories[f.memory];
+        let id = if reading { m.read_address } else { m.write_address };
+        let address = self.slots[self.program.scalar_at(id) as usize];
+        assert!(
+            (0..m.depth as i64).contains(&address),
+            "{}: address {address} is {}, past the {} words",
+            m.name,
+            if reading { "read" } else { "written" },
+            m.depth
+        );
+        address as usize * self.words_at(field)
+    }
+
+    /// Words that a field holds at one address.
+    fn words_at(&self, field: usize) -> usize {
+        let f = &self.program.fields[field];
+        f.lanes as usize * if f.by_stream { self.streams } else { 1 }
+    }
+
+    fn write(&mut self, field: usize, src: Src) {
+        let (at, len) = (self.word_start(field, false), self.words_at(field));
+        match src {
+            Src::Buf { id, first, lanes } => {
+                let (first, words) = (first as usize * self.streams, lanes as usize * self.streams);
+                self.storage[field].store(at, len, &self.bufs[id as usize], first, words);
+            }
+            Src::Slot { at: slot, lanes, .. } => {
+                let each = len / lanes as usize;
+                for l in 0..lanes as usize {
+                    let value = self.slots[slot as usize + l];
+                    self.storage[field].fill(at + l * each, each, value);
+                }
+            }
+        }
+    }
+}
