@@ -6,7 +6,6 @@
 //! the stepper, the printer and the estimator.
 pub mod build;
 pub mod module;
-
 pub mod step;
 
 pub use build::{Net, Word};

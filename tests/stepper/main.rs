@@ -1,6 +1,8 @@
 //! The stepper against an evaluator that knows nothing of flattening, batching or skipping.
 mod oracle;
 mod random;
+mod refusals;
+mod speed;
 
 use mive::rtl::Module;
 use mive::rtl::step::{Mode, Program, Stepper, WordId};
@@ -42,6 +44,9 @@ fn compare(seed: u64, depth: u32) {
     let streams = 1 + rng.below(9) as usize;
     let mut full = Stepper::new(&program, streams);
     full.set_checked(true);
+    if seed % 2 == 1 {
+        full.set_portable();
+    }
     let mut fast = Stepper::new(&program, streams);
     fast.set_mode(Mode::Results);
     let mut oracles: Vec<_> = (0..streams).map(|_| oracle::Copy::new(&m)).collect();

@@ -1,7 +1,7 @@
 //! Ports and words of a [`Stepper`] from outside.
 use super::Stepper;
-use super::kernels::Buf;
 use super::program::{Program, Src, WordInfo};
+use super::words::Buf;
 use crate::num::Interval;
 
 /// An input port.

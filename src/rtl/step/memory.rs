@@ -1,5 +1,5 @@
 //! Storage of memory fields: `[address][lane][stream]` in the narrowest type.
-use super::kernels::{Buf, Num};
+use super::words::{Buf, Num};
 use crate::num::Interval;
 
 #[derive(Clone, Debug)]

@@ -15,18 +15,21 @@ mod flatten;
 mod kernels;
 mod memory;
 mod program;
+mod shape;
 mod specialise;
+mod words;
 
 pub use access::{In, Out, Value, WordId};
 pub use program::{Program, WordInfo};
 
 use flatten::Kind;
-use kernels::{Arg, Buf, Isa};
+use kernels::Isa;
 use memory::Storage;
 use program::{ScalarOp, Src, rest};
 use specialise::{KernelOp, List, Step, Wanted, compile};
 use std::collections::HashMap;
 use std::sync::Arc;
+use words::{Arg, Buf};
 
 /// How much is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +113,11 @@ impl Stepper {
     /// In checked mode every evaluated word must lie in its interval; one that does not panics by name.
     pub fn set_checked(&mut self, checked: bool) {
         self.checked = checked;
+    }
+
+    /// Runs the loops of the baseline instruction set, whatever the machine has.
+    pub fn set_portable(&mut self) {
+        self.isa = Isa::Portable;
     }
 
     /// Whether results mode evaluates data outputs; they hold nothing useful where it did not.
@@ -201,7 +209,7 @@ impl Stepper {
         let args = &args[op.args.0 as usize..op.args.1 as usize];
         let size = (op.lanes as usize, self.streams);
         let get = |i: usize| self.arg(args[i]);
-        let to = kernels::Out::of(&mut out, size.0 * size.1);
+        let to = words::Out::of(&mut out, size.0 * size.1);
         kernels::run(self.isa, op.func, size, to, (&get, args.len()), &self.program.net.tables);
         self.bufs[op.out as usize] = out;
         if self.checked {
@@ -306,7 +314,7 @@ impl Stepper {
             let mut out = std::mem::take(&mut self.bufs[to as usize]);
             let size = (p.stores[to as usize].lanes as usize, self.streams);
             let get = |_: usize| self.arg(src);
-            let into = kernels::Out::of(&mut out, size.0 * size.1);
+            let into = words::Out::of(&mut out, size.0 * size.1);
             kernels::run(self.isa, flatten::Func::Copy, size, into, (&get, 1), &p.net.tables);
             self.bufs[to as usize] = out;
         }
