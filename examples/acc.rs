@@ -87,7 +87,7 @@ fn main() {
             let streams = if checked { 2 } else { (rows / 4).min(64) };
             let mut ses = sim.session(&l, &params, streams, mode);
             if checked {
-                ses.stepper().check_intervals();
+                ses.stepper().set_checked(true);
             }
             let mut out = vec![0; x.len()];
             let t = std::time::Instant::now();
