@@ -311,6 +311,7 @@ fn bad_options_are_refused() {
             );
         }
     }
+    run("softmax", &["--input-scale", "1e305"], &["--input-scale", "found 1e305", "smaller"]);
     for value in ["-1e-5", "nan", "inf", "-inf"] {
         run("rmsnorm", &["--eps", value], &["--eps", "found", "expected a finite number"]);
     }
