@@ -92,7 +92,8 @@ type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
 fn every_operator_stays_within_one_lsb() {
     let f = Folder::new();
     let (edge, edge16) = (config("edge"), config("edge16"));
-    let cases: [Case<'_>; 7] = [
+    let cases: [Case<'_>; 8] = [
+        (&edge16, "softmax", &[("--input", "softmax_x"), ("--keep", "softmax_keep")]),
         (&edge, "softmax", &[("--input", "softmax_x"), ("--keep", "softmax_keep")]),
         (&edge, "layernorm", &[("--input", "layernorm_x")]),
         (&edge16, "layernorm", &[("--input", "layernorm_x"), ("--gamma", "layernorm_gamma")]),

@@ -8,8 +8,8 @@ use crate::engine::Engine;
 use crate::engine::shell::{Space, index_bits};
 use crate::program::Loaded;
 use crate::rtl::step::{In, Mode, Out, Program, Stepper};
-use std::sync::Arc;
 pub use stall::Stall;
+use std::sync::Arc;
 
 /// A design ready to be stepped, with its ports.
 #[derive(Clone)]
