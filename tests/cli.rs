@@ -224,7 +224,7 @@ fn other_commands_speak() {
 fn bad_configurations_are_refused() {
     let f = Folder::new();
     let text = std::fs::read_to_string(config("edge")).expect("edge");
-    let text = text.replace("lanes = 8", "lanse = 8").replace("digit_bits = 6", "digit_bits = 99");
+    let text = text.replace("lanes = 8", "lanse = 8").replace("digit_bits = 7", "digit_bits = 99");
     std::fs::write(f.path("bad.toml"), text).expect("a file");
     let parts = ["bad.toml", "lanse", "lanes", "digit_bits", "99"];
     f.bad(&["check", "bad.toml"], &parts);
