@@ -258,6 +258,11 @@ impl Stepper {
 
     /// Sets an input from its words, lane-major: lane 0 of every stream, lane 1, ...
     pub fn set_words(&mut self, port: Port, values: &[i32]) {
+        if self.design.flat.nodes[port.0].domain == Domain::Uniform {
+            // A bundle of one lane that every stream sees the same.
+            self.uniform[port.0] = i64::from(values[0]);
+            return;
+        }
         match &mut self.words[port.0] {
             Words::Narrow(v) => v.copy_from_slice(values),
             Words::Wide(v) => v.iter_mut().zip(values).for_each(|(v, &x)| *v = i64::from(x)),

@@ -52,7 +52,7 @@ impl<'m> Scope<'m> {
         for name in ["clk_i", "rst_ni"] {
             scope.claim(name);
         }
-        if let Err(why) = names::check_name(&module.name) {
+        if let Err(why) = names::check_module(&module.name, &style.module_name(&module.name)) {
             panic!("{why}");
         }
         scope.names.insert(style.module_name(&module.name));
