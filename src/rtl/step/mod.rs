@@ -257,9 +257,10 @@ impl Stepper {
     }
 
     /// Sets an input from its words, lane-major: lane 0 of every stream, lane 1, ...
+    ///
+    /// An input that was not declared to differ between streams takes the first of them.
     pub fn set_words(&mut self, port: Port, values: &[i32]) {
         if self.design.flat.nodes[port.0].domain == Domain::Uniform {
-            // A bundle of one lane that every stream sees the same.
             self.uniform[port.0] = i64::from(values[0]);
             return;
         }
@@ -326,12 +327,20 @@ impl Stepper {
         let design = self.design.clone();
         let flat = &design.flat;
         let plan = self.plan.clone();
-        // Reads first: a memory gives the old word of an address that is written now.
+        // Everything that is stored now comes from old words, so the read registers move last. A word
+        // that is read and written in the same cycle is read before.
+        let mut early = vec![];
         for &m in &plan.reads {
-            let address = self.uniform[flat.memories[m].read_address] as usize;
-            for (f, read) in flat.memories[m].reads.iter().enumerate() {
-                if let Some(read) = *read {
-                    self.read_memory(m, f, address, read);
+            let mem = &flat.memories[m];
+            let address = self.uniform[mem.read_address];
+            if self.uniform[mem.write_enable] != 0 && self.uniform[mem.write_address] == address {
+                for (f, read) in mem.reads.iter().enumerate() {
+                    if let Some(read) = *read {
+                        let mut row =
+                            Words::new(is_narrow(&flat.nodes[read]), self.words[read].len());
+                        let uniform = self.read_memory(m, f, address as usize, &mut row);
+                        early.push((read, row, uniform));
+                    }
                 }
             }
         }
@@ -367,6 +376,28 @@ impl Stepper {
         }
         for (node, out) in copies {
             self.words[node] = out;
+        }
+        for &m in &plan.reads {
+            let address = self.uniform[flat.memories[m].read_address] as usize;
+            for (f, read) in flat.memories[m].reads.iter().enumerate() {
+                let Some(read) = *read else { continue };
+                let (row, uniform) = match early.iter().position(|(r, ..)| *r == read) {
+                    Some(i) => {
+                        let (_, row, uniform) = early.swap_remove(i);
+                        (row, uniform)
+                    }
+                    None => {
+                        let empty = Words::Narrow(vec![]);
+                        let mut row = std::mem::replace(&mut self.words[read], empty);
+                        let uniform = self.read_memory(m, f, address, &mut row);
+                        (row, uniform)
+                    }
+                };
+                self.words[read] = row;
+                if flat.nodes[read].domain == Domain::Uniform {
+                    next.push((read, uniform));
+                }
+            }
         }
         for (node, value) in next {
             self.uniform[node] = value;
@@ -620,30 +651,30 @@ impl Stepper {
         }
     }
 
-    fn read_memory(&mut self, m: usize, f: usize, address: usize, read: usize) {
-        let n = self.words[read].len();
+    /// Reads a word into `out`, or gives it back when it is the same for every stream.
+    fn read_memory(&self, m: usize, f: usize, address: usize, out: &mut Words) -> i64 {
+        let n = out.len();
         macro_rules! row {
             ($v:expr) => {
-                match $v.get(address * n..(address + 1) * n) {
-                    None => self.words[read].fill(0),
-                    Some(row) => match &mut self.words[read] {
-                        Words::Narrow(out) => {
-                            out.iter_mut().zip(row).for_each(|(o, &v)| *o = v as i32);
-                        }
-                        Words::Wide(out) => {
-                            out.iter_mut().zip(row).for_each(|(o, &v)| *o = i64::from(v));
-                        }
-                    },
+                match ($v.get(address * n..(address + 1) * n), out) {
+                    (None, out) => out.fill(0),
+                    (Some(row), Words::Narrow(out)) => {
+                        out.iter_mut().zip(row).for_each(|(o, &v)| *o = v as i32);
+                    }
+                    (Some(row), Words::Wide(out)) => {
+                        out.iter_mut().zip(row).for_each(|(o, &v)| *o = i64::from(v));
+                    }
                 }
             };
         }
         match &self.memories[m][f] {
-            Memory::Uniform(v) => self.uniform[read] = v.get(address).copied().unwrap_or(0),
+            Memory::Uniform(v) => return v.get(address).copied().unwrap_or(0),
             Memory::Bytes(v) => row!(v),
             Memory::Halves(v) => row!(v),
             Memory::Words(v) => row!(v),
             Memory::Doubles(v) => row!(v),
         }
+        0
     }
 
     fn write_memory(&self, store: &mut Memory, address: usize, place: Place, lanes: u32) {
