@@ -20,6 +20,7 @@
 //! instruction; an *LSB* is the unit of integer error.
 pub mod cli;
 pub mod config;
+pub mod emit;
 pub mod engine;
 pub mod isa;
 pub mod num;
@@ -30,3 +31,4 @@ pub mod report;
 pub mod rtl;
 pub mod simulate;
 pub mod tensor;
+pub mod tools;

@@ -4,10 +4,12 @@ mod args;
 mod check;
 mod demo;
 mod doctor;
+mod emit;
 mod output;
 mod programs;
 mod progress;
 mod run;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -40,6 +42,10 @@ enum Command {
     Run(Box<run::Args>),
     /// Check a configuration and show what it can run.
     Check(check::Args),
+    /// Write an engine as Verilog with a test bench and vectors.
+    Emit(emit::Args),
+    /// Compare an engine's simulator with its Verilog in Icarus and Verilator.
+    Verify(verify::Args),
     /// List the external tools that are found.
     Doctor(doctor::Args),
     /// List the shipped programs, or print one.
@@ -81,6 +87,8 @@ pub fn main() -> Result<ExitCode, Failure> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Emit(args) => emit::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Programs(args) => programs::run(&args),
         Command::Demo(args) => demo::run(&args),

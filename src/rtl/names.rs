@@ -64,6 +64,18 @@ pub fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks the name of a module, which may end in a number, and the name under which it is printed.
+pub fn check_module(name: &str, printed: &str) -> Result<(), String> {
+    let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(legal) {
+        return Err(format!("`{name}` is not a lower-case name"));
+    }
+    if is_reserved(printed) {
+        return Err(format!("`{printed}` is a reserved word of Verilog; choose another prefix"));
+    }
+    Ok(())
+}
+
 /// The printed name of a word: `sum_q_q`, a sum delayed twice, is `sum_q2`.
 pub fn printed(name: &str) -> String {
     let base = name.trim_end_matches("_q");

@@ -2,6 +2,7 @@
 //!
 //! A block of rows is split over R streams; each stream is a whole engine that takes its rows back to
 //! back. Rows do not influence each other, so the outputs are the same for any R.
+pub mod record;
 pub mod stall;
 
 use crate::engine::Engine;

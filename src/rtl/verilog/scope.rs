@@ -53,7 +53,7 @@ impl<'m> Scope<'m> {
             scope.claim(name);
         }
         let full_name = style.module_name(&module.name);
-        if let Err(why) = names::check_name(&full_name) {
+        if let Err(why) = names::check_module(&module.name, &full_name) {
             panic!("{why}");
         }
         scope.names.insert(full_name);

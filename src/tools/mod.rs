@@ -1,0 +1,145 @@
+//! External tools: finding them, asking their version, running them with their output captured.
+pub mod lockstep;
+pub mod verify;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A tool that some command can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tool {
+    pub name: &'static str,
+    version_flag: &'static str,
+    pub needed_for: &'static str,
+    package: &'static str,
+}
+
+pub const YOSYS: Tool = Tool {
+    name: "yosys",
+    version_flag: "-V",
+    needed_for: "synthesis and netlist checks",
+    package: "yosys",
+};
+pub const VERILATOR: Tool = Tool {
+    name: "verilator",
+    version_flag: "--version",
+    needed_for: "lint and lockstep",
+    package: "verilator g++ make",
+};
+pub const IVERILOG: Tool =
+    Tool { name: "iverilog", version_flag: "-V", needed_for: "lockstep", package: "iverilog" };
+pub const VVP: Tool =
+    Tool { name: "vvp", version_flag: "-V", needed_for: "lockstep", package: "iverilog" };
+
+/// Every tool, in the order of [`survey`].
+pub const TOOLS: [Tool; 4] = [YOSYS, VERILATOR, IVERILOG, VVP];
+
+/// What is known of a tool on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolStatus {
+    pub name: &'static str,
+    /// `None` when it is not on PATH or does not start.
+    pub found_version: Option<String>,
+    pub needed_for: &'static str,
+    /// The command that installs it on Debian.
+    pub install: String,
+}
+
+/// Why a tool gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    #[error("`{name}` is not on PATH, and {needed_for} needs it; install it with: {install}")]
+    Missing { name: &'static str, needed_for: &'static str, install: String },
+    #[error("`{name}` did not start: {source}")]
+    Start { name: &'static str, source: std::io::Error },
+    #[error("`{name}` failed ({status}); its last words:\n{said}")]
+    Failed { name: &'static str, status: String, said: String },
+}
+
+/// What a tool said, and whether its exit status was 0.
+#[derive(Clone, Debug)]
+pub struct Said {
+    pub is_ok: bool,
+    pub status: String,
+    /// Standard output, then standard error.
+    pub text: String,
+}
+
+impl Tool {
+    /// The command that installs it on Debian.
+    pub fn install(&self) -> String {
+        format!("sudo apt-get install {}", self.package)
+    }
+
+    /// Its path, from PATH.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn find(&self) -> Result<PathBuf, ToolError> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let found = std::env::split_paths(&path).map(|d| d.join(self.name)).find(|p| p.is_file());
+        found.ok_or_else(|| ToolError::Missing {
+            name: self.name,
+            needed_for: self.needed_for,
+            install: self.install(),
+        })
+    }
+
+    /// The first word of its version line that starts with a digit.
+    pub fn version(&self) -> Option<String> {
+        let program = self.find().ok()?;
+        let said = capture(self.name, Command::new(program).arg(self.version_flag)).ok()?;
+        let word =
+            said.text.split_whitespace().find(|w| w.starts_with(|c: char| c.is_ascii_digit()));
+        word.map(String::from)
+    }
+
+    /// Runs it in a folder.
+    ///
+    /// # Errors
+    /// It is missing or does not start. A status that is not 0 is no error here.
+    pub fn run<S: AsRef<OsStr>>(&self, folder: &Path, args: &[S]) -> Result<Said, ToolError> {
+        let program = self.find()?;
+        capture(self.name, Command::new(program).args(args).current_dir(folder))
+    }
+
+    /// Runs it in a folder; it must succeed.
+    ///
+    /// # Errors
+    /// As [`Tool::run`], and a status that is not 0.
+    pub fn succeed<S: AsRef<OsStr>>(&self, folder: &Path, args: &[S]) -> Result<String, ToolError> {
+        let said = self.run(folder, args)?;
+        if said.is_ok {
+            return Ok(said.text);
+        }
+        let lines: Vec<&str> = said.text.lines().collect();
+        let said_last = lines[lines.len().saturating_sub(12)..].join("\n");
+        Err(ToolError::Failed { name: self.name, status: said.status, said: said_last })
+    }
+}
+
+/// Runs a command without input.
+pub(crate) fn capture(name: &'static str, command: &mut Command) -> Result<Said, ToolError> {
+    let out = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|source| ToolError::Start { name, source })?;
+    let text = [out.stdout, out.stderr].concat();
+    Ok(Said {
+        is_ok: out.status.success(),
+        status: out.status.to_string(),
+        text: String::from_utf8_lossy(&text).into_owned(),
+    })
+}
+
+/// Every tool with what is found of it.
+pub fn survey() -> Vec<ToolStatus> {
+    let status = |t: &Tool| ToolStatus {
+        name: t.name,
+        found_version: t.version(),
+        needed_for: t.needed_for,
+        install: t.install(),
+    };
+    TOOLS.iter().map(status).collect()
+}
