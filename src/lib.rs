@@ -18,6 +18,7 @@
 //! datapath; a *chunk* is up to L consecutive elements of a row; a *beat* is a cycle in which a
 //! chunk crosses an interface; a *pass* is one walk over all chunks of a row; a *micro-op* is one
 //! instruction; an *LSB* is the unit of integer error.
+pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod isa;
@@ -25,6 +26,7 @@ pub mod num;
 pub mod program;
 pub mod pwl;
 pub mod reference;
+pub mod report;
 pub mod rtl;
 pub mod simulate;
 pub mod tensor;

@@ -1,2 +1,12 @@
 //! Entry point: parse, call, print the error, set the exit status.
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match mive::cli::main() {
+        Ok(status) => status,
+        Err(failure) => {
+            eprintln!("error: {}", failure.message);
+            ExitCode::from(failure.status)
+        }
+    }
+}

@@ -69,13 +69,13 @@ impl HwConfig {
             exp_segments: 16,
             exp_fraction_bits: 11,
             element_bits: 8,
-            digit_bits: 6,
+            digit_bits: 7,
             rsqrt_segments: 32,
             log2_segments: 32,
             reciprocal_segments: 0,
             newton_steps: 0,
-            vector_words: 16,
-            scalar_words: 96,
+            vector_words: 8,
+            scalar_words: 64,
         }
     }
 

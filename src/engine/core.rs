@@ -1,10 +1,10 @@
 //! The core: loader data path, two row banks, program and parameter stores, lanes, trees, accumulators
 //! and the output register, wired to the sequencer and the scalar unit.
 use super::tables::Tables;
-use super::widths::Widths;
+use super::widths::{GUARD, OUTPUT_FRACTION, Widths};
 use super::{control, lane, scalar, tree};
 use crate::config::HwConfig;
-use crate::isa::{Field, FieldSet, Reduce, ScalarKind, Shift};
+use crate::isa::{Field, FieldSet, Reduce, ScalarKind};
 use crate::num::Interval;
 use crate::rtl::{Module, Net, Word};
 use std::rc::Rc;
@@ -80,7 +80,7 @@ fn words<'a>(
     let in_keep = net.input_bundle("in_keep", bit, lanes, "elements that are not masked");
     let in_k = net.input("in_k", unsigned(4), "the row's scale is the tensor's times 2^-k");
     let in_last = net.input("in_last", bit, "last beat of the row");
-    let out_ready = net.input("out_ready", bit, "the output beat is taken");
+    let hold = net.input("hold", bit, "the output register is full and not taken");
     let vector_we = net.input("vector_we", bit, "write a vector micro-op");
     let scalar_we = net.input("scalar_we", bit, "write a scalar micro-op");
     let parameter_we = net.input("parameter_we", bit, "write the parameters of a chunk");
@@ -97,8 +97,6 @@ fn words<'a>(
         net.input_bundle("beta", Interval::signed(w.beta), lanes, "beta and half of a chunk");
 
     net.section("Stores: a word is read one cycle after its address.");
-    let out_is_full = net.state("out_is_full", bit, 1, Some(0));
-    let hold = (out_is_full & !out_ready).named("hold");
     let v_fields = memory_fields(vector);
     let v_store = net.memory("vector_store", "vector program", config.vector_words, &v_fields);
     let s_fields = memory_fields(scalar_fields);
@@ -163,6 +161,12 @@ fn words<'a>(
     let is_larger = load_first | running.less(chunk_max);
     let load_max = is_larger.mux(chunk_max, running).named("load_max_d");
     net.drive(running, load_max, Some(seq("load")));
+    let bits = Interval::unsigned(w.input - 1);
+    let running_bits = net.state("load_bits", bits, 1, None);
+    let before = load_first.mux(zero, running_bits).named("load_bits_before");
+    let magnitude = tree::magnitude(w);
+    let magnitude = net.instance("magnitude", &magnitude, 1, &[("x", load_x), ("before", before)]);
+    net.drive(running_bits, magnitude[0], Some(seq("load")));
     let any = (0..lanes).map(|k| load_keep.lane(k)).reduce(|a, b| a | b).expect("a lane");
     let running_any = net.state("load_any_so_far", bit, 1, None);
     let load_any = (any | running_any & !load_first).named("load_any_d");
@@ -188,6 +192,7 @@ fn words<'a>(
     let [max_a, max_b] = per_row("row_max", load_max);
     let [any_a, any_b] = per_row("row_any", load_any);
     let [k_a, k_b] = per_row("row_k", load_k);
+    let [places_a, places_b] = per_row("row_places", magnitude[1]);
     let run_row = seq("run_row");
     let scalar_row = seq("scalar_row");
     let scalar_max = scalar_row.mux(max_b, max_a).named("scalar_max");
@@ -255,9 +260,16 @@ fn words<'a>(
     }
     let row = net.instance("scalar_unit", &unit, 1, &unit_inputs);
     let (scale, shift, addend) = (row[0], row[1], row[2]);
-    let is_immediate = vf("shift").equals(Shift::Immediate.code());
-    let base = is_immediate.mux(zero, shift).named("amount_base");
-    let amount = (base + vf("amount")).named("amount_sum");
+    let by_row = (shift + vf("amount")).named("amount_of_row");
+    let places = run_row.mux(places_b, places_a).named("run_places");
+    let block = by_row.less(places).mux(by_row, places).named("block");
+    let rest = (shift - block).named("amount_left");
+    let point = net.constant(i64::from(OUTPUT_FRACTION) - 2 * i64::from(GUARD));
+    let after = (rest - point).named("amount_after");
+    let own = vf("shift").bits(0, 2);
+    let in_lane = vf("shift").bit(2);
+    let amount = net.select(own, &[vf("amount"), by_row, block, after]).named("amount_shared");
+    let amount = in_lane.mux(by_row, amount).named("amount_sum");
     let most = unsigned(w.shift).hi;
     let is_negative = amount.less(zero).named("amount_is_negative");
     let over = net.constant(most).less(amount).named("amount_is_large");
@@ -333,30 +345,18 @@ fn words<'a>(
     let total = (old + upper).named("element_total_sum").signed_bits(0, w.element_total);
     net.drive(elements, total, Some((root_on & root_pair).named("element_total_en")));
 
-    net.section("Output register.");
+    net.section("Output, for the shell's register.");
     let writes = (step & !vf("out").equals(0)).named("out_writes");
     let run_last = seq("run_is_last");
-    net.drive(out_is_full, (writes | hold).named("out_is_full_d"), None);
-    let hold_output = |name: &str, value: Word<'a>| {
-        let q = net.state(name, value.ty(), value.count(), None);
-        net.drive(q, value, Some(writes));
-        q
-    };
-    let out_y = hold_output("out_y", y);
-    let out_saturated = hold_output("out_saturated", saturated);
-    let out_keep = run_last.mux(tail, one_each).named("out_keep_d");
-    let out_keep = hold_output("out_keep", out_keep);
-    let out_last = hold_output("out_last", run_last);
-    let out_masked = hold_output("out_masked", (!run_any).named("row_is_masked"));
-    let out_first = hold_output("out_first", seq("run_is_first"));
+    let out_keep = run_last.mux(tail, one_each).named("out_keep");
     net.output("in_ready", seq("in_ready"), "the offered beat is taken");
-    net.output("out_valid", out_is_full, "an output beat is offered");
-    net.output("out_data", out_y, "output codes");
+    net.output("out_writes", writes, "a chunk of output is ready");
+    net.output("out_data", y, "output codes");
     net.output("out_keep", out_keep, "elements that exist");
-    net.output("out_last", out_last, "last beat of the row");
-    net.output("out_first", out_first, "first beat of the row");
-    net.output("out_masked", out_masked, "every element of the row is masked");
-    net.output("out_saturated", out_saturated, "codes that were saturated");
+    net.output("out_last", run_last, "last chunk of the row");
+    net.output("out_first", seq("run_is_first"), "first chunk of the row");
+    net.output("out_masked", (!run_any).named("row_is_masked"), "every element is masked");
+    net.output("out_saturated", saturated, "codes that were saturated");
     net.output("length_is_wrong", seq("length_is_wrong"), "a row of another length was dropped");
     net.output("idle", seq("idle"), "no row is inside");
 }

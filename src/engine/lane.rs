@@ -2,7 +2,7 @@
 //! output stage. Every micro-op of every operator goes through this one path in one cycle.
 use super::tables::Tables;
 use super::widths::{GUARD, OUTPUT_FRACTION, Widths};
-use crate::isa::{Out, VectorOp};
+use crate::isa::{Out, Shift, VectorOp};
 use crate::num::Interval;
 use crate::rtl::{Module, Net, Word};
 use std::rc::Rc;
@@ -89,7 +89,9 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
 
     net.section("The mantissa of the exponential, in [1, 2).");
     let drop = tables.exp2.slope_bits + tables.exp2.input_bits - tables.exp2.output_bits;
-    let mut mantissa = sum.bits(drop, fraction_bits + 1).named("mantissa");
+    // A masked element's exponential is 0; norms have no mask and their tail is 0 already.
+    let mantissa = sum.bits(drop, fraction_bits + 1).named("mantissa");
+    let mut mantissa = keep.mux(mantissa, net.constant(0)).named("mantissa_kept");
     if w.can_store && w.stored_fraction < fraction_bits {
         let store = control("store", "the exponential is written to the row buffer");
         let cut = fraction_bits - w.stored_fraction;
@@ -101,31 +103,29 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
     let at_sum = mantissa.shift_left(w.sum_fraction - fraction_bits);
     let at_output = mantissa.shift_left(w.output + OUTPUT_FRACTION - fraction_bits);
     let source = net.select(source_select, &[product, at_sum, at_output]).named("shift_source");
-    let mut amounts = vec![amount, amount, exponent];
+    let mut own = exponent;
     if let Some(stored) = stored {
         let n = stored.bits(w.stored_fraction, w.exponent);
         let total = (n + amount).named("stored_amount");
-        let large = unsigned(w.shift);
-        let over = net.constant(large.hi).less(total).named("stored_amount_is_large");
-        amounts.push(
-            over.mux(net.constant(large.hi), total.bits(0, w.shift)).named("stored_amount_used"),
-        );
+        let most = net.constant(unsigned(w.shift).hi);
+        let over = most.less(total).named("stored_amount_is_large");
+        let bounded = over.mux(most, total.bits(0, w.shift)).named("stored_amount_used");
+        let is_stored = shift_select.equals(Shift::Stored.code());
+        own = is_stored.mux(bounded, exponent).named("own_amount");
     }
-    let by = net.select(shift_select, &amounts).named("shift_amount");
+    // Only the two amounts that differ from lane to lane have the top bit of the field.
+    let by = shift_select.bit(2).mux(own, amount).named("shift_amount");
     let shifted = source.shift_right_by(by).named("shifted");
 
     net.section("What T takes.");
-    let value = saturate(&net, shifted, w.p, "t_value");
+    // A block number fits by construction; an argument is never positive where the element is kept.
     let octaves = fraction_bits + w.exponent;
-    let is_above = (!shifted.less(net.constant(0))).named("t_is_above");
     let beyond = shifted.shift_right(octaves).named("t_beyond");
     let lowest = shifted.bits(fraction_bits, w.exponent).equals(0);
-    let is_below = (!beyond.equals(-1) | lowest).named("t_is_below");
+    let is_below = shifted.bit(shifted.width() - 1) & (!beyond.equals(-1) | lowest);
+    let is_below = (t_select.equals(2) & is_below).named("t_is_below");
     let floor = net.constant(1 << fraction_bits);
-    let below = is_below.mux(floor, shifted.bits(0, octaves)).named("t_bounded");
-    let bounded = is_above.mux(net.constant(0), below).named("t_exponent");
-    let is_exponent = t_select.equals(2);
-    let t_next = is_exponent.mux(bounded.signed_bits(0, octaves), value).named("t_d");
+    let t_next = is_below.mux(floor, shifted.signed_bits(0, w.p)).named("t_d");
     let t_on = (step & !t_select.equals(0)).named("t_en");
     net.drive(t, t_next, Some(t_on));
 
@@ -144,8 +144,7 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
     } else {
         low
     };
-    let leaf = upper.concat(low).named("leaf_value");
-    let leaf = keep.mux(leaf, net.constant(0)).named("leaf");
+    let leaf = upper.concat(low).named("leaf");
 
     net.section("The output stage: one rounding, then saturation.");
     let before = saturate(&net, shifted, w.output + OUTPUT_FRACTION + 2, "out");
@@ -176,8 +175,11 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
         y = is_wide.mux(wide, y).named("code");
         over = is_wide.mux(wide_over, over).named("over");
     }
-    let zero = net.constant(0);
-    net.output("y", keep.mux(y, zero).named("y"), "output code; 0 where keep is 0");
+    if w.can_store {
+        // A stored mantissa has no code for 0.
+        y = keep.mux(y, net.constant(0)).named("code_kept");
+    }
+    net.output("y", y, "output code; 0 where the element is masked");
     net.output("saturated", (over & keep).named("saturated"), "the code was saturated");
     net.output("leaf", leaf, "addend of the reduction tree");
     if w.can_store {

@@ -109,7 +109,7 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
     }
     for (name, t) in &kinds {
         let has_parity = *name == "rsqrt";
-        let top = t.segment_bits() - u32::from(has_parity);
+        let top = t.segment_bits();
         let lo = t.input_bits - top;
         let base = w.scalar - 2 - t.input_bits;
         let index = ga.bits(base + lo, top);
@@ -146,7 +146,7 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
     let power_of = is_large.mux(net.constant(most), power_of).named("power_bounded");
     let power_of = power_of.fit(Interval::new(0, most));
     let power = net.constant(1).shift_left_by(power_of).named("power");
-    let high_part = above.fit(reg);
+    let high_part = above.signed_bits(0, w.scalar);
     let y = net
         .select(y_select, &[gb, immediate, high_part, position, power])
         .named("product_y")

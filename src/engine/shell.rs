@@ -95,6 +95,10 @@ fn words(
     net.drive(bank, load_word.bit(w.chunk), Some(descriptor_we));
     net.drive(tail, load_tail, Some(descriptor_we));
 
+    net.section("Output register: while it is full and not taken, the lanes hold.");
+    let valid = net.state("out_is_full", bit, 1, Some(0));
+    let hold = (valid & !m_tready).named("hold");
+
     net.section("Core.");
     let outs = net.instance(
         "core",
@@ -110,7 +114,7 @@ fn words(
             ("in_keep", s_tkeep),
             ("in_k", s_k),
             ("in_last", s_tlast),
-            ("out_ready", m_tready),
+            ("hold", hold),
             ("vector_we", vector_we),
             ("scalar_we", scalar_we),
             ("parameter_we", parameter_we),
@@ -128,9 +132,17 @@ fn words(
     net.drive(idle, (core_out("idle") & !(s_tvalid & set_up)).named("idle_d"), None);
 
     net.section("Saturation count, sticky bits and the row's status.");
-    let valid = core_out("out_valid");
+    let writes = core_out("out_writes");
+    net.drive(valid, (writes | hold).named("out_is_full_d"), None);
+    let held = |name: &str| {
+        let word = core_out(name);
+        let q = net.state(name, word.ty(), word.count(), None);
+        net.drive(q, word, Some(writes));
+        q
+    };
+    let (data, keep, last) = (held("out_data"), held("out_keep"), held("out_last"));
+    let (first, masked, over) = (held("out_first"), held("out_masked"), held("out_saturated"));
     let sent = (valid & m_tready).named("beat_is_sent");
-    let over = core_out("out_saturated");
     let count = (0..lanes)
         .map(|k| over.lane(k))
         .enumerate()
@@ -147,19 +159,18 @@ fn words(
     net.drive(saturations, next, None);
     let any = (!count.equals(0)).named("beat_is_saturated");
     let so_far = net.state("row_was_saturated", bit, 1, Some(0));
-    let row_saturated = (any | so_far & !core_out("out_first")).named("row_is_saturated");
+    let row_saturated = (any | so_far & !first).named("row_is_saturated");
     net.drive(so_far, row_saturated, Some(sent));
     let wrong = net.state("length_was_wrong", bit, 1, Some(0));
     let wrong_next = (core_out("length_is_wrong") | wrong & !clear).named("length_was_wrong_d");
     net.drive(wrong, wrong_next, None);
 
-    let last = core_out("out_last");
     net.output("s_axis_tready", core_out("in_ready"), "the beat is taken");
     net.output("m_axis_tvalid", valid, "an output beat is offered");
-    net.output("m_axis_tdata", core_out("out_data"), "output codes");
-    net.output("m_axis_tkeep", core_out("out_keep"), "elements that exist");
+    net.output("m_axis_tdata", data, "output codes");
+    net.output("m_axis_tkeep", keep, "elements that exist");
     net.output("m_axis_tlast", last, "last beat of the row");
-    net.output("m_axis_tuser_masked", last & core_out("out_masked"), "the row is fully masked");
+    net.output("m_axis_tuser_masked", last & masked, "the row is fully masked");
     net.output("m_axis_tuser_saturated", last & row_saturated, "a code of the row was saturated");
     net.output("m_axis_tuser_length", last & wrong, "a row of another length was dropped");
     net.output("load_ready", load_ready, "the word is taken");

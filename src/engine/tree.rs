@@ -1,5 +1,5 @@
 //! The reduction trees: a sum over the lanes and, at the load port, a maximum over the kept lanes.
-use super::widths::Widths;
+use super::widths::{GUARD, Widths};
 use crate::num::Interval;
 use crate::rtl::{Module, Net, Word};
 use std::rc::Rc;
@@ -47,5 +47,41 @@ pub fn max(w: &Widths) -> Rc<Module> {
         a.less(b).named(&format!("less_{tag}x")).mux(b, a).named(&format!("max_{tag}x"))
     });
     net.output("max", top, "largest kept element");
+    net.finish()
+}
+
+/// Bits that are set in the magnitude of an element so far in the row: x, or -1 - x below zero.
+pub fn magnitude(w: &Widths) -> Rc<Module> {
+    let net = Net::new(
+        "magnitude",
+        "src/engine/tree.rs, fn magnitude",
+        "bits set in the magnitude (x, or -1 - x below zero) of any element of the row so far.",
+    );
+    let bits = w.input - 1;
+    let x = net.input_bundle("x", Interval::signed(w.input), w.lanes, "elements, 0 past the end");
+    let before = net.input("before", Interval::unsigned(bits), "bits of the chunks before");
+    let folded: Vec<Word> = (0..w.lanes)
+        .map(|k| {
+            let x = x.lane(k);
+            let below = (net.constant(-1) - x).named(&format!("below_{k}x"));
+            let is_negative = x.bit(bits);
+            is_negative.mux(below.bits(0, bits), x.bits(0, bits)).named(&format!("magnitude_{k}x"))
+        })
+        .collect();
+    let any: Vec<Word> = (0..bits)
+        .map(|b| {
+            let bit = folded.iter().fold(before.bit(b), |any, word| any | word.bit(b));
+            bit.named(&format!("any_{b}x"))
+        })
+        .collect();
+    let all = any.iter().rev().copied().reduce(|hi, lo| hi.concat(lo)).expect("a bit");
+    net.output("after", all.named("after"), "bits of the row so far");
+    let more = i64::from(GUARD) + 1;
+    let mut places = net.constant(more);
+    for (b, &bit) in any.iter().enumerate() {
+        let here = net.constant(b as i64 + 1 + more);
+        places = bit.mux(here, places).named(&format!("places_{b}x"));
+    }
+    net.output("places", places, "bits of the largest magnitude, one more and the guard bits");
     net.finish()
 }

@@ -2,11 +2,11 @@
 use crate::config::HwConfig;
 
 /// Fraction bits of the output stage below an output LSB: beta is held with them.
-pub const OUTPUT_FRACTION: u32 = 7;
+pub const OUTPUT_FRACTION: u32 = 5;
 /// Bits of the lane's product below the mantissa's LSB: the addend c is that much finer.
 pub const GUARD: u32 = 2;
-/// Most fraction bits of the scalar accumulator.
-const ACCUMULATOR_FRACTION_MAX: u32 = 16;
+/// Fraction bits of the scalar accumulator above those of an output code, where they fit.
+const ACCUMULATOR_FRACTION_MORE: u32 = 6;
 /// Room above the largest sum of squares for a dominating epsilon, in bits, where it fits.
 const EPSILON_ROOM: u32 = 8;
 /// The widest accumulator, so that every sum of two stays in 63 bits.
@@ -87,7 +87,8 @@ impl Widths {
         let total = (square + length + 1).max(sum_fraction + length + 1);
         let element_total = input + length;
         let squares = square + length;
-        let accumulator_fraction = ACCUMULATOR_FRACTION_MAX.min(ACCUMULATOR_MAX - 2 - squares) & !1;
+        let accumulator_fraction =
+            (output + ACCUMULATOR_FRACTION_MORE).min(ACCUMULATOR_MAX - 2 - squares) & !1;
         let accumulator =
             (squares + accumulator_fraction + 2 + EPSILON_ROOM).max(total + 1).min(ACCUMULATOR_MAX);
         let log_extra = if output > 8 { 4 } else { 0 };

@@ -53,10 +53,23 @@ symbols! {
 Source { Product = "product", /** Leading one at the sum's weight. */ ExpSum = "exp_sum", /** Leading one at the output's top. */ ExpOut = "exp_out" }}
 symbols! {
 /// Amount of the right shift.
-Shift { Immediate = "imm", /** The row's shift (set by `sets`) plus the immediate. */ Row = "row", /** The exponent n of T. */ Exponent = "n", /** Stored exponent plus the row's shift plus the immediate. */ Stored = "stored" }}
+Shift {
+    Immediate = "imm",
+    /** The row's shift (set by `sets`) plus the immediate. */
+    Row = "row",
+    /** The block's places: one more than the bits of the row's largest magnitude, guard bits added, but no
+    more than the row's shift plus the immediate. */
+    Block = "block",
+    /** What is left of the row's shift after `block`, down to the output stage's binary point. */
+    After = "after",
+    /** The exponent n of T. */
+    Exponent = "n",
+    /** Stored exponent plus the row's shift plus the immediate. */
+    Stored = "stored",
+}}
 symbols! {
 /// What the lane register T takes.
-T { Keep = "-", /** The shifted value, saturated to P bits. */ Value = "t", /** The shifted value as a non-positive exponent, saturated at -31. */ Exponent = "exp" }}
+T { Keep = "-", /** The low P bits of the shifted value. */ Value = "t", /** The shifted value as a non-positive exponent, saturated at -31. */ Exponent = "exp" }}
 symbols! {
 /// What the reduction tree adds.
 Reduce { None = "-", /** The shifted value. */ Sum = "sum", /** The value and, above it, the element x. */ Pair = "pair" }}
@@ -118,7 +131,7 @@ impl VectorOp {
             ("q", 2),
             ("c", 2),
             ("source", 2),
-            ("shift", 2),
+            ("shift", 3),
             ("amount±", 7),
             ("t", 2),
             ("reduce", 2),

@@ -52,10 +52,11 @@ impl<'m> Scope<'m> {
         for name in ["clk_i", "rst_ni"] {
             scope.claim(name);
         }
-        if let Err(why) = names::check_name(&module.name) {
+        let full_name = style.module_name(&module.name);
+        if let Err(why) = names::check_name(&full_name) {
             panic!("{why}");
         }
-        scope.names.insert(style.module_name(&module.name));
+        scope.names.insert(full_name);
         let memories = module.memories.iter().map(|m| &m.name);
         for name in module.instances.iter().map(|i| &i.name).chain(memories) {
             scope.claim(&format!("u_{name}"));
