@@ -161,6 +161,8 @@ pub struct Softmax<'a> {
     /// Octaves a code: m / 2^sh.
     pub m: i64,
     pub sh: u32,
+    /// Half an LSB of t in codes times m, F fraction bits; as much of it as a word holds.
+    pub half: i64,
     pub form: Form<'a>,
 }
 
@@ -191,9 +193,8 @@ impl Softmax<'_> {
     /// The addend: half an LSB of t less the maximum's exponent less `log`, guard bits below.
     fn addend(&self, max: i32, log: &Int, k: u32) -> Int {
         let (f, at) = (self.at.accumulator_fraction, &self.at);
-        let half = pow2(self.sh + f - at.exp_fraction - 1);
         let down = log << (self.sh + k - at.log_extra);
-        (half - (Int::from(self.m) * max << f) - down) >> (f - at.guard)
+        (self.half - (Int::from(self.m) * max << f) - down) >> (f - at.guard)
     }
 
     pub fn row(&self, row: &Row) -> Vec<i32> {
@@ -266,7 +267,9 @@ pub struct Norm<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Mean {
     pub n: i64,
-    /// 1 / N, the scalar unit's fraction bits.
+    /// Fraction bits of the mean before it is rounded to K: floor(log2 N).
+    pub places: u32,
+    /// 2^places / N, the scalar unit's fraction bits.
     pub inverse: i64,
     /// Places that the remainder is moved up before its division.
     pub up: u32,
@@ -308,7 +311,9 @@ impl Norm<'_> {
         let squares: Int = row.kept().map(|x| Int::from(x) * x).sum();
         let Some(mean) = &self.mean else { return (Int::zero(), Int::zero(), squares << f) };
         let sum: Int = row.kept().map(Int::from).sum();
-        let k = round_shift(&(&sum * mean.inverse), at.scalar_fraction);
+        let fine = (&sum * mean.inverse) >> at.scalar_fraction;
+        let half = if mean.places > 0 { pow2(mean.places - 1) } else { Int::zero() };
+        let k = (fine + half) >> mean.places;
         let rem = &sum - &k * mean.n;
         // sum (x - K)^2 = sum x^2 - 2 K sum x + N K^2.
         let about_k = squares - 2 * &k * &sum + &k * &k * mean.n;
