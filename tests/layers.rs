@@ -179,11 +179,11 @@ fn layers_are_kept() {
                 say("touches the file system");
             }
             let prints = ["print!", "println!", "eprint!", "eprintln!", "dbg!"];
-            let is_macro = |m: &&str| {
-                line.match_indices(*m)
+            let is_macro = |m: &str| {
+                line.match_indices(m)
                     .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
             };
-            if prints.iter().any(|m| is_macro(&m)) && !PRINTS.contains(&module.as_str()) {
+            if prints.iter().any(|m| is_macro(m)) && !PRINTS.contains(&module.as_str()) {
                 say("prints");
             }
         }

@@ -180,7 +180,7 @@ impl Softmax<'_> {
     fn exponent(&self, x: i32, addend: &Int, k: u32) -> Int {
         let at = &self.at;
         let drop = i64::from(self.sh) - i64::from(at.exp_fraction) + i64::from(at.guard + k);
-        let v = ((Int::from(self.m) * x << at.guard) + addend) >> places(drop, at);
+        let v = (((Int::from(self.m) * x) << at.guard) + addend) >> places(drop, at);
         v.clamp(-(Int::from(at.octaves) << at.exp_fraction), Int::zero())
     }
 
@@ -194,7 +194,7 @@ impl Softmax<'_> {
     fn addend(&self, max: i32, log: &Int, k: u32) -> Int {
         let (f, at) = (self.at.accumulator_fraction, &self.at);
         let down = log << (self.sh + k - at.log_extra);
-        (self.half - (Int::from(self.m) * max << f) - down) >> (f - at.guard)
+        (self.half - ((Int::from(self.m) * max) << f) - down) >> (f - at.guard)
     }
 
     pub fn row(&self, row: &Row) -> Vec<i32> {
@@ -237,7 +237,7 @@ impl Softmax<'_> {
                     let (n, m) = first(x);
                     let m = (m << at.stored_fraction) >> at.exp_fraction;
                     let drop = places(i64::from(drop + n), at);
-                    self.codes.of(&((&s * m << at.guard) >> drop), &half, at.output_fraction)
+                    self.codes.of(&(((&s * m) << at.guard) >> drop), &half, at.output_fraction)
                 })
             }
         }
@@ -343,7 +343,7 @@ impl Norm<'_> {
         let v = variance + (Int::from(self.eps_m) << (self.eps_e + 2 * row.k));
         // A row without variance and epsilon has its mean everywhere: s = 0.
         let (s, row_shift) = if v.is_zero() {
-            (Int::zero(), i64::from(at.shift_max))
+            (Int::zero(), at.shift_max)
         } else {
             let v = Normal::of(&v, at.multiplier);
             let a = round_shift(&(self.reciprocal_root(&v) * self.c), at.scalar_fraction);
@@ -353,7 +353,7 @@ impl Norm<'_> {
         };
         let addend: Int = (-((k << f) + rho) * &s) >> (f - at.guard);
         let product = |x: i32, drop: i64| {
-            ((&s * x << at.guard) + &addend) >> places(drop + i64::from(at.guard), at)
+            (((&s * x) << at.guard) + &addend) >> places(drop + i64::from(at.guard), at)
         };
         let half = pow2(at.output_fraction - 1);
         let below = i64::from(at.output_fraction);
@@ -368,7 +368,7 @@ impl Norm<'_> {
         row.map(|i, x| {
             let h = product(x, b).clamp(-most.clone(), &most - 1);
             let drop = places(row_shift - b - below + i64::from(at.guard), at);
-            let y = (h * affine.gamma[i] << at.guard) >> drop;
+            let y = ((h * affine.gamma[i]) << at.guard) >> drop;
             let offset = affine.beta.map_or(half.clone(), |beta| Int::from(beta[i]));
             self.codes.of(&y, &offset, at.output_fraction)
         })
