@@ -1,1 +1,265 @@
-//! Listings of bound programs.
+//! Listings of bound programs, and the cycles that rows take, from reasoning and not from stepping.
+//!
+//! A row of C chunks is loaded in C cycles. Then, for each scalar block of B cycles and the pass after
+//! it of v micro-ops a chunk: one cycle until the block is begun, one until its first micro-op, B, one
+//! until the pass is seen to be wanted, of which the last is the pass's start, then v C. The last
+//! output beat leaves one cycle after the last micro-op. So a row alone takes
+//! `C + 1 + sum (B + 2 + v C)` cycles, first and last beat included.
+//!
+//! Two rows are in flight. With two passes of v0 and v1 micro-ops the lanes run A0 B0 A1 B1 A0 ... and
+//! never pause, 2 (v0 + v1) C cycles for two rows, where scalar work hides behind the other row's
+//! pass: `B1 + 2 <= v0 C`, `B0 + 3 <= v0 C` and `B0 + 3 <= v1 C`.
+use super::Loaded;
+use crate::engine::Engine;
+use crate::isa::{ScalarKind, ScalarOp, VectorOp, disassembler};
+
+/// Cycles of rows back to back, unstalled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cycles {
+    /// From the first accepted beat to the last output beat of a row alone, inclusive.
+    pub first_row: u64,
+    /// Mean distance of two rows' last output beats in the steady state. Two rows share the engine, so
+    /// distances alternate.
+    pub per_row: f64,
+    /// From the first accepted beat to the last output beat of the last row, inclusive.
+    pub total: u64,
+    /// The same for every row.
+    pub row_ends: Vec<u64>,
+}
+
+/// What time depends on.
+#[derive(Clone, Debug, PartialEq)]
+struct Shape {
+    chunks: u64,
+    stages: Vec<Stage>,
+}
+
+/// A scalar block and the pass after it.
+#[derive(Clone, Debug, PartialEq)]
+struct Stage {
+    /// Cycles of the scalar block.
+    block: u64,
+    /// Cycles from the block's first to that of its `take`.
+    take: Option<u64>,
+    /// Micro-ops a chunk.
+    slots: u64,
+    /// The last micro-op feeds the sums.
+    reduces: bool,
+    /// Micro-op of the body that lets go of the chunk.
+    release: Option<u64>,
+}
+
+fn scalar_cycles(values: &[i64], digits: u32) -> u64 {
+    if values[0] == ScalarKind::Mul.code() { u64::from(digits) + 1 } else { 1 }
+}
+
+impl Shape {
+    fn of(loaded: &Loaded, engine: &Engine) -> Self {
+        let digits = engine.widths.digits;
+        let (sf, vf) = (ScalarOp::fields(1), VectorOp::fields());
+        let (s_end, v_end) = (sf.index("end"), vf.index("end"));
+        let (reduce, release) = (vf.index("reduce"), vf.index("release"));
+        let blocks = loaded.scalar.split_inclusive(|v| v[s_end] == 1);
+        let bodies = loaded.vector.split_inclusive(|v| v[v_end] == 1);
+        let stages = blocks.zip(bodies).map(|(block, body)| {
+            let cycles = |ops: &[Vec<i64>]| ops.iter().map(|v| scalar_cycles(v, digits)).sum();
+            let take = block.iter().position(|v| v[0] == ScalarKind::Take.code());
+            Stage {
+                block: cycles(block),
+                take: take.map(|k| cycles(&block[..k])),
+                slots: body.len() as u64,
+                reduces: body.last().is_some_and(|v| v[reduce] != 0),
+                release: body.iter().position(|v| v[release] == 1).map(|k| k as u64),
+            }
+        });
+        Self { chunks: u64::from(loaded.last_index) + 1, stages: stages.collect() }
+    }
+
+    fn slots(&self) -> u64 {
+        self.stages.iter().map(|s| s.slots).sum()
+    }
+
+    fn row_alone(&self) -> u64 {
+        let stage = |s: &Stage| s.block + 2 + s.slots * self.chunks;
+        self.chunks + 1 + self.stages.iter().map(stage).sum::<u64>()
+    }
+
+    /// Fewest chunks from which the lanes never pause; only of programs of two passes.
+    fn hides_from(&self) -> Option<u64> {
+        let [a, b] = self.stages.as_slice() else { return None };
+        let least = [(b.block + 2, a.slots), (a.block + 3, a.slots), (a.block + 3, b.slots)];
+        least.into_iter().map(|(work, slots)| work.div_ceil(slots)).max()
+    }
+}
+
+/// A row in one of the two banks: its next stage and from when on it waits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bank {
+    stage: usize,
+    wants_scalar: Option<u64>,
+    wants_pass: Option<u64>,
+}
+
+/// A pass on the lanes or a block on the scalar unit, first and last cycle included.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    bank: usize,
+    first: u64,
+    last: u64,
+}
+
+/// Last output beat of each row, counted from 1 at the first accepted beat.
+///
+/// Steps from event to event: passes and blocks begin and end, sums are taken. Loading needs no
+/// events: a chunk is written once its last read is over, so its end follows from the pass.
+fn events(shape: &Shape, n_rows: usize) -> Vec<u64> {
+    let c = shape.chunks;
+    let mut banks = [Bank::default(); 2];
+    banks[0].wants_scalar = Some(c);
+    banks[1].wants_scalar = (n_rows > 1).then_some(2 * c);
+    // Rows begun to be loaded, and the first cycle in which the next can be.
+    let (mut n_loaded, mut loader_from) = (n_rows.min(2), 2 * c);
+    let (mut pass, mut block): (Option<Work>, Option<Work>) = (None, None);
+    let (mut older, mut ends) = (0, vec![]);
+    // The sums wait for their `take` before this cycle.
+    let mut sums_free: Option<u64> = Some(0);
+    let mut now = 0;
+    let is_due = |at: Option<u64>, now: u64| at.is_some_and(|at| at <= now);
+    while ends.len() < n_rows {
+        let ended = pass.filter(|p| p.last == now);
+        let scalar_is_idle = block.is_none_or(|b| b.last < now);
+        let scalar_bank =
+            [older, 1 - older].into_iter().find(|&b| is_due(banks[b].wants_scalar, now));
+        let scalar_starts = scalar_bank.filter(|_| scalar_is_idle);
+        let row_ended = ended.filter(|p| banks[p.bank].stage + 1 == shape.stages.len());
+        let eldest = if row_ended.is_some() { 1 - older } else { older };
+        let sums_end = ended.is_some_and(|p| shape.stages[banks[p.bank].stage].reduces);
+        let sums_go = !sums_end || (scalar_is_idle && scalar_starts.is_none());
+        let sums_ok = is_due(sums_free, now) && sums_go;
+        let other = 1 - eldest;
+        let pass_bank = if is_due(banks[eldest].wants_pass, now) {
+            Some(eldest)
+        } else {
+            Some(other).filter(|&b| is_due(banks[b].wants_pass, now) && banks[b].stage == 0)
+        };
+        let has_room = pass.is_none_or(|p| p.last <= now);
+        let pass_starts = pass_bank.filter(|_| has_room && sums_ok);
+
+        if let Some(b) = block.filter(|b| b.last == now) {
+            banks[b.bank].wants_pass = Some(now + 1);
+        }
+        if let Some(p) = ended {
+            let stage = &shape.stages[banks[p.bank].stage];
+            if stage.reduces {
+                sums_free = None;
+            }
+            if row_ended.is_some() {
+                ends.push(now + 2);
+                banks[p.bank] = Bank::default();
+                if n_loaded < n_rows {
+                    // A chunk trails each later release, from the second chunk's on.
+                    let early = stage.release.map_or(0, |k| {
+                        let late = loader_from.saturating_sub(p.first + k).div_ceil(stage.slots);
+                        c.saturating_sub(late.max(1))
+                    });
+                    loader_from = loader_from.max(now + 1) + c - early;
+                    banks[p.bank].wants_scalar = Some(loader_from);
+                    n_loaded += 1;
+                }
+            } else {
+                banks[p.bank].stage += 1;
+                banks[p.bank].wants_scalar = Some(now + 1);
+            }
+            pass = None;
+        }
+        if let Some(bank) = scalar_starts {
+            let stage = &shape.stages[banks[bank].stage];
+            banks[bank].wants_scalar = None;
+            block = Some(Work { bank, last: now + stage.block, first: now + 1 });
+            if let Some(take) = stage.take {
+                sums_free = Some(now + 1 + take + 1);
+            }
+        }
+        if let Some(bank) = pass_starts {
+            banks[bank].wants_pass = None;
+            let slots = shape.stages[banks[bank].stage].slots;
+            pass = Some(Work { bank, first: now + 1, last: now + slots * c });
+        }
+        older = eldest;
+
+        let mut next = vec![sums_free, pass.map(|p| p.last), block.map(|b| b.last)];
+        next.push(block.map(|b| b.last + 1));
+        next.extend(banks.iter().flat_map(|b| [b.wants_scalar, b.wants_pass]));
+        match next.into_iter().flatten().filter(|&t| t > now).min() {
+            Some(t) => now = t,
+            // Something is due that could not begin in this cycle: a program that never takes its sums
+            // would wait for ever.
+            None if ended.is_some() || scalar_starts.is_some() => now += 1,
+            None => break,
+        }
+    }
+    ends
+}
+
+/// Rows of the run that shows the steady state of rows too short to hide the scalar work.
+const STEADY_ROWS: usize = 24;
+
+/// Cycles of `n_rows` rows back to back.
+pub fn cycles(loaded: &Loaded, engine: &Engine, n_rows: usize) -> Cycles {
+    let shape = Shape::of(loaded, engine);
+    let row_ends = events(&shape, n_rows);
+    let per_row = if shape.hides_from().is_some_and(|least| shape.chunks >= least) {
+        (shape.slots() * shape.chunks) as f64
+    } else {
+        match events(&shape, STEADY_ROWS).as_slice() {
+            [.., a, _, _, _, _, _, b, _, _] => (b - a) as f64 / 6.0,
+            _ => f64::NAN,
+        }
+    };
+    let total = row_ends.last().copied().unwrap_or(0);
+    Cycles { first_row: shape.row_alone(), per_row, total, row_ends }
+}
+
+/// The program as the engine holds it: address, word, text and cycles of each micro-op, a total for
+/// each block, and the cycles of a row.
+pub fn listing(loaded: &Loaded, engine: &Engine) -> String {
+    let shape = Shape::of(loaded, engine);
+    let c = shape.chunks;
+    let n = loaded.binding.row_len;
+    let mut text = format!("{} on {}, N = {n}, {c} chunks\n", loaded.name, engine.config.name);
+    let row =
+        |set: &crate::isa::FieldSet, at: usize, values: &[i64], op: String, cycles: String| {
+            let digits = set.width().div_ceil(4) as usize;
+            let word = set.encode(values).map_or("?".to_string(), |w| format!("{w:0digits$x}"));
+            format!("  {at:3}  {word}  {op:<52}  {cycles:>4}\n")
+        };
+    let (s_end, v_end) = (ScalarOp::fields(1).index("end"), VectorOp::fields().index("end"));
+    let blocks = loaded.scalar.split_inclusive(|v| v[s_end] == 1);
+    let bodies = loaded.vector.split_inclusive(|v| v[v_end] == 1);
+    let (mut s_at, mut v_at) = (0, 0);
+    for (i, ((block, body), stage)) in blocks.zip(bodies).zip(&shape.stages).enumerate() {
+        text += &format!("\nscalar block {i}: {} cycles\n", stage.block);
+        for v in block {
+            let cycles = scalar_cycles(v, engine.widths.digits).to_string();
+            text += &row(&engine.scalar_fields, s_at, v, disassembler::scalar(v), cycles);
+            s_at += 1;
+        }
+        let pass = stage.slots * c;
+        text += &format!("\nvector body {i}: {} x {c} chunks = {pass} cycles\n", stage.slots);
+        for v in body {
+            text +=
+                &row(&engine.vector_fields, v_at, v, disassembler::vector(v), "1/C".to_string());
+            v_at += 1;
+        }
+    }
+    let parts: Vec<String> =
+        shape.stages.iter().map(|s| format!("({} + 2 + {} C)", s.block, s.slots)).collect();
+    let alone = shape.row_alone();
+    text += &format!("\nrow alone: C + 1 + {} = {alone} cycles\n", parts.join(" + "));
+    if let Some(least) = shape.hides_from() {
+        let (slots, state) = (shape.slots(), if c >= least { "here" } else { "not here" });
+        text += &format!("steady state: {slots} C = {} cycles a row", slots * c);
+        text += &format!(", from C = {least} on ({state})\n");
+    }
+    text
+}
