@@ -2,7 +2,7 @@
 //!
 //! From one description of the engine (a typed netlist, [`rtl`] and [`engine`]) the crate simulates
 //! it exact to the bit and to the cycle ([`simulate`]) and prints it as Verilog ([`emit`]).
-//! [`reference`] is the oracle: it knows the mathematics and nothing of the engine.
+//! [`mod@reference`] is the oracle: it knows the mathematics and nothing of the engine.
 //!
 //! | layer | modules | may import |
 //! | --- | --- | --- |

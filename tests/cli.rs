@@ -92,7 +92,8 @@ type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
 fn every_operator_stays_within_one_lsb() {
     let f = Folder::new();
     let (edge, edge16) = (config("edge"), config("edge16"));
-    let cases: [Case<'_>; 7] = [
+    let cases: [Case<'_>; 8] = [
+        (&edge16, "softmax", &[("--input", "softmax_x"), ("--keep", "softmax_keep")]),
         (&edge, "softmax", &[("--input", "softmax_x"), ("--keep", "softmax_keep")]),
         (&edge, "layernorm", &[("--input", "layernorm_x")]),
         (&edge16, "layernorm", &[("--input", "layernorm_x"), ("--gamma", "layernorm_gamma")]),
@@ -223,7 +224,7 @@ fn other_commands_speak() {
 fn bad_configurations_are_refused() {
     let f = Folder::new();
     let text = std::fs::read_to_string(config("edge")).expect("edge");
-    let text = text.replace("lanes = 8", "lanse = 8").replace("digit_bits = 6", "digit_bits = 99");
+    let text = text.replace("lanes = 8", "lanse = 8").replace("digit_bits = 7", "digit_bits = 99");
     std::fs::write(f.path("bad.toml"), text).expect("a file");
     let parts = ["bad.toml", "lanse", "lanes", "digit_bits", "99"];
     f.bad(&["check", "bad.toml"], &parts);
@@ -311,6 +312,7 @@ fn bad_options_are_refused() {
             );
         }
     }
+    run("softmax", &["--input-scale", "1e305"], &["--input-scale", "found 1e305", "smaller"]);
     for value in ["-1e-5", "nan", "inf", "-inf"] {
         run("rmsnorm", &["--eps", value], &["--eps", "found", "expected a finite number"]);
     }

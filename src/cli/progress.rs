@@ -40,15 +40,15 @@ impl Display {
             return;
         }
         if let Some(bar) = &self.bar {
+            if bar.message() != p.stage {
+                bar.set_length(p.rows as u64);
+                bar.reset();
+                bar.set_message(p.stage);
+            }
+            bar.set_position(p.rows_done as u64);
             if bar.is_hidden() {
                 bar.set_draw_target(ProgressDrawTarget::stderr());
             }
-            if bar.message() != p.stage {
-                bar.reset();
-                bar.set_message(p.stage);
-                bar.set_length(p.rows as u64);
-            }
-            bar.set_position(p.rows_done as u64);
             return;
         }
         let Ok(mut last) = self.last.lock() else { return };

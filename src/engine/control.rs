@@ -133,7 +133,8 @@ fn words(net: &Net, w: &Widths, vector_words: u32, scalar_words: u32) {
     let s_start_row = older_wants.mux(older, !older).named("block_row");
     let s_up = (s_counter + one).named("scalar_pc_up").bits(0, s_bits);
     let s_from = block_start.of(s_start_row, "block_from");
-    let s_next = s_starts.mux(s_from, s_done.mux(s_up, s_counter).named("scalar_pc_on"));
+    let s_on = (s_done & !s_end).mux(s_up, s_counter).named("scalar_pc_on");
+    let s_next = s_starts.mux(s_from, s_on);
     let s_next = s_next.named("scalar_pc_d");
     net.drive(s_counter, s_next, None);
     net.drive(s_row, s_start_row, Some(s_starts));
@@ -157,7 +158,9 @@ fn words(net: &Net, w: &Widths, vector_words: u32, scalar_words: u32) {
     let pc_next = starts.mux(start_pc, step.mux(pc_on, run_pc).named("run_pc_hold"));
     let pc_next = pc_next.named("run_pc_d");
     let chunk_up = (run_chunk + one).named("run_chunk_up").bits(0, w.chunk);
-    let chunk_on = body_end.mux(chunk_up, run_chunk).named("run_chunk_on");
+    // The chunk after the last is the first: addresses stay inside the row.
+    let chunk_after = is_last_chunk.mux(zero, chunk_up).named("run_chunk_after");
+    let chunk_on = body_end.mux(chunk_after, run_chunk).named("run_chunk_on");
     let chunk_next = starts.mux(zero, chunk_on).named("run_chunk_d");
     let row_next = starts.mux(start_row, run_row).named("run_row_d");
     net.drive(run_pc, pc_next, None);

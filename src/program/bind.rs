@@ -94,6 +94,7 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
         }
     }
     let names = constants(program, engine, binding)?;
+    precision(program, engine, binding, &names)?;
     let at = |line: usize, message: String| BindError::Text {
         program: program.name.clone(),
         line,
@@ -185,7 +186,6 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
             )));
         }
     }
-    precision(program, engine, binding, &names)?;
     let pack = |set: &crate::isa::FieldSet, values: &[i64]| {
         let word = set.encode(values).expect("every field was checked");
         let word = word & ((1 << set.width()) - 1);
@@ -302,6 +302,38 @@ fn precision(
                     f64::from(w.p) + more
                 )));
             }
+        }
+    }
+    let full = 1.0 / b.output_scale;
+    let most = libm::exp2(f64::from(b.output_format.bits));
+    let most = if b.output_format.is_signed { most / 2.0 } else { most };
+    if program.family == Family::Softmax && !(1.0..=most).contains(&full) {
+        return Err(needs(format!(
+            "writes 1.0 as {full:.4e} codes with an output scale of {:e}; {} takes 1 to {most}, so \
+             give an output scale from {:e} to 1 (1/{} by default)",
+            b.output_scale,
+            b.output_format,
+            1.0 / most,
+            b.output_format.max()
+        )));
+    }
+    if let (Family::Norm, Some(&ec)) = (program.family, names.get("ec")) {
+        // The row's shift for the smallest variance of integers that are not all the same, N var = 1/2.
+        let half_f = f64::from(w.accumulator_fraction / 2);
+        let least = f64::from(w.p) - 2.0 - ec - half_f + half_f - 1.0;
+        let point = f64::from(OUTPUT_FRACTION) - f64::from(GUARD);
+        let start = f64::from(w.p) - 2.0 - ec - half_f;
+        let is_coarse = names.contains_key("HF");
+        if (!is_coarse && least < point) || start.abs() > 63.0 {
+            let what = if start > 63.0 { "large" } else { "small" };
+            return Err(needs(format!(
+                "cannot reach an output scale of {:e} at N = {}: it is too {what} for the row's shift; \
+                 give one nearer to the largest result over {}, or raise lane.multiplier_bits of {}",
+                b.output_scale,
+                b.row_len,
+                b.output_format.max(),
+                w.p
+            )));
         }
     }
     if program.family == Family::Softmax && b.output_format.bits == 16 {

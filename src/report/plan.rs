@@ -13,6 +13,9 @@ use crate::tensor::{ElementKind, Scale, TensorFile};
 /// Default epsilon of the norms, in real units squared.
 pub const EPS_DEFAULT: f64 = 1e-5;
 
+/// Above the largest code of any format.
+const SCALE_ROOM: f64 = 65536.0;
+
 /// What a user asks for. Paths and numbers are as given, unchecked.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
@@ -88,6 +91,14 @@ pub fn plan(request: &Request, config: &HwConfig) -> Result<Plan, RunError> {
     };
     let input_scale = scale("--input-scale", request.input_scale)?;
     let output_scale = scale("--output-scale", request.output_scale)?;
+    if let Some(large) = input_scale.map(Scale::get).filter(|s| !(s * SCALE_ROOM).is_finite()) {
+        return Err(RunError::request(
+            "--input-scale",
+            format!("{large:e}"),
+            "a scale whose codes are finite numbers",
+            "give a smaller scale",
+        ));
+    }
     let eps = request.eps.unwrap_or(if is_softmax { 0.0 } else { EPS_DEFAULT });
     if !(eps.is_finite() && eps >= 0.0) {
         return Err(RunError::request(

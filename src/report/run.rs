@@ -340,11 +340,11 @@ impl Job<'_> {
             simulator.session(&self.loaded, &self.parameters, streams, Mode::Results)
         });
         // Counts start at 0: a session may have run another block.
-        let clear = simulator.design().input("clear");
-        session.stepper().set(clear, 1);
+        let clear = simulator.program().input("clear");
+        session.stepper().set_uniform(clear, 1);
         session.stepper().settle();
         session.stepper().clock();
-        session.stepper().set(clear, 0);
+        session.stepper().set_uniform(clear, 0);
         let ones;
         let keep = match (self.plan.is_softmax(), block.keep.is_empty()) {
             (false, _) => None,

@@ -8,13 +8,14 @@ pub mod stall;
 use crate::engine::Engine;
 use crate::engine::shell::{Space, index_bits};
 use crate::program::Loaded;
-use crate::rtl::step::{Design, Mode, Port, Stepper};
+use crate::rtl::step::{In, Mode, Out, Program, Stepper};
 pub use stall::Stall;
+use std::sync::Arc;
 
 /// A design ready to be stepped, with its ports.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Simulator {
-    design: Design,
+    program: Arc<Program>,
     ports: Ports,
     lanes: usize,
     index_bits: u32,
@@ -23,26 +24,26 @@ pub struct Simulator {
 
 #[derive(Clone, Copy, Debug)]
 struct Ports {
-    tdata: Port,
-    keep: Port,
-    k: Port,
-    tvalid: Port,
-    tlast: Port,
-    tready: Port,
-    load_valid: Port,
-    load_address: Port,
-    load_word: Port,
-    load_immediate: Port,
-    load_gamma: Port,
-    load_beta: Port,
-    load_tail: Port,
-    clear: Port,
-    in_ready: Port,
-    out_valid: Port,
-    out_data: Port,
-    masked: Port,
-    saturations: Port,
-    load_ready: Port,
+    tdata: In,
+    keep: In,
+    k: In,
+    tvalid: In,
+    tlast: In,
+    tready: In,
+    load_valid: In,
+    load_address: In,
+    load_word: In,
+    load_immediate: In,
+    load_gamma: In,
+    load_beta: In,
+    load_tail: In,
+    clear: In,
+    in_ready: Out,
+    out_valid: Out,
+    out_data: Out,
+    masked: Out,
+    saturations: Out,
+    load_ready: Out,
 }
 
 /// Rows to run: codes row-major, with an optional mask and row scales.
@@ -83,7 +84,7 @@ pub struct BlockReport {
 impl Simulator {
     pub fn new(engine: &Engine) -> Self {
         let varying = ["s_axis_tdata", "s_axis_tuser_keep", "s_axis_tuser_k"];
-        let d = Design::new(&engine.top, &varying);
+        let d = Program::new(&engine.top, &varying);
         let ports = Ports {
             tdata: d.input("s_axis_tdata"),
             keep: d.input("s_axis_tuser_keep"),
@@ -107,7 +108,7 @@ impl Simulator {
             load_ready: d.output("load_ready"),
         };
         Self {
-            design: d,
+            program: d,
             ports,
             lanes: engine.widths.lanes as usize,
             index_bits: index_bits(&engine.config, &engine.widths),
@@ -115,8 +116,9 @@ impl Simulator {
         }
     }
 
-    pub fn design(&self) -> &Design {
-        &self.design
+    /// The flattened design.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
     }
 
     /// Streams with a program and parameters loaded.
@@ -127,9 +129,8 @@ impl Simulator {
         streams: usize,
         mode: Mode,
     ) -> Session<'_> {
-        let p = self.ports;
-        let stepper =
-            Stepper::new(&self.design, streams, mode, &[p.out_data, p.masked, p.saturations]);
+        let mut stepper = Stepper::new(&self.program, streams);
+        stepper.set_mode(mode);
         let mut session = Session {
             simulator: self,
             stepper,
@@ -162,38 +163,36 @@ impl Session<'_> {
     fn load(&mut self, loaded: &Loaded, parameters: &Parameters) {
         let p = self.simulator.ports;
         let ones = vec![1; self.simulator.lanes * self.stepper.streams()];
-        self.stepper.set_words(p.keep, &ones);
+        self.stepper.set_varying(p.keep, &ones);
         for port in [p.tvalid, p.tlast, p.tready, p.clear] {
-            self.stepper.set(port, 0);
+            self.stepper.set_uniform(port, 0);
         }
         for write in writes(self.simulator, loaded, parameters) {
             let address = ((write.space as i64) << self.simulator.index_bits) + write.index;
-            self.stepper.set(p.load_valid, 1);
-            self.stepper.set(p.load_address, address);
-            self.stepper.set(p.load_word, write.word);
-            self.stepper.set(p.load_immediate, write.immediate);
+            self.stepper.set_uniform(p.load_valid, 1);
+            self.stepper.set_uniform(p.load_address, address);
+            self.stepper.set_uniform(p.load_word, write.word);
+            self.stepper.set_uniform(p.load_immediate, write.immediate);
             for (port, lanes) in [
                 (p.load_gamma, &write.gamma),
                 (p.load_beta, &write.beta),
                 (p.load_tail, &write.tail),
             ] {
                 if !lanes.is_empty() {
-                    let r = self.stepper.streams();
-                    let words: Vec<i32> =
-                        lanes.iter().flat_map(|&v| std::iter::repeat_n(v, r)).collect();
-                    self.stepper.set_words(port, &words);
+                    let lanes: Vec<i64> = lanes.iter().map(|&v| i64::from(v)).collect();
+                    self.stepper.set_uniform_lanes(port, &lanes);
                 }
             }
             loop {
                 self.stepper.settle();
-                let is_taken = self.stepper.get(p.load_ready) == 1;
+                let is_taken = self.stepper.get_uniform(p.load_ready) == 1;
                 self.stepper.clock();
                 if is_taken {
                     break;
                 }
             }
         }
-        self.stepper.set(p.load_valid, 0);
+        self.stepper.set_uniform(p.load_valid, 0);
     }
 
     /// Runs rows: stream s takes rows `s * per_stream` on. `out` takes the codes, as long as `rows.x`.
@@ -220,25 +219,28 @@ impl Session<'_> {
                 self.offer(rows, per_stream, sent / chunks, sent % chunks, chunks);
                 is_set = sent;
             }
-            self.stepper.set(p.tvalid, i64::from(is_offered));
-            self.stepper.set(p.tready, i64::from(ready));
-            self.stepper.settle();
+            self.stepper.set_uniform(p.tvalid, i64::from(is_offered));
+            self.stepper.set_uniform(p.tready, i64::from(ready));
+            self.stepper.settle_control();
+            let gives = self.stepper.get_uniform(p.out_valid) == 1;
+            self.stepper.want_outputs(gives || ended.is_some());
+            self.stepper.settle_data();
             if let Some(row) = ended.take() {
                 self.count_saturations(row, per_stream, n_rows, &mut before, &mut report);
             }
-            if is_offered && self.stepper.get(p.in_ready) == 1 {
+            if is_offered && self.stepper.get_uniform(p.in_ready) == 1 {
                 first.get_or_insert(cycle);
                 sent += 1;
                 is_offered = false;
             }
-            if ready && self.stepper.get(p.out_valid) == 1 {
+            if ready && gives {
                 let (row, chunk) = (received / chunks, received % chunks);
                 self.take(rows, per_stream, row, chunk, out);
                 received += 1;
                 if chunk + 1 == chunks {
                     report.row_ends.push(cycle - first.unwrap_or(0) + 1);
                     let mut words = std::mem::take(&mut self.words);
-                    self.stepper.get_words(p.masked, &mut words);
+                    self.stepper.get_varying(p.masked, &mut words);
                     for (s, &m) in words.iter().enumerate() {
                         let is_real = s * per_stream + row < n_rows;
                         report.masked_rows += u64::from(is_real && m != 0);
@@ -262,16 +264,14 @@ impl Session<'_> {
         before: &mut [i64],
         report: &mut BlockReport,
     ) {
-        let mut words = std::mem::take(&mut self.words);
-        self.stepper.get_words(self.simulator.ports.saturations, &mut words);
-        for (s, &now) in words.iter().enumerate() {
-            let now = i64::from(now as u32);
+        let mut counts: Vec<i64> = vec![];
+        self.stepper.get_varying(self.simulator.ports.saturations, &mut counts);
+        for (s, &now) in counts.iter().enumerate() {
             if s * per_stream + row < n_rows {
                 report.saturated += (now - before[s]) as u64;
             }
             before[s] = now;
         }
-        self.words = words;
     }
 
     fn offer(&mut self, rows: &Rows, per_stream: usize, row: usize, chunk: usize, chunks: usize) {
@@ -291,7 +291,7 @@ impl Session<'_> {
                 }
             }
         }
-        self.stepper.set_words(p.tdata, &words);
+        self.stepper.set_varying(p.tdata, &words);
         if let Some(keep) = rows.keep {
             words.fill(1);
             for s in 0..streams {
@@ -304,15 +304,15 @@ impl Session<'_> {
                     }
                 }
             }
-            self.stepper.set_words(p.keep, &words);
+            self.stepper.set_varying(p.keep, &words);
         }
         if let (Some(k), 0) = (rows.k, chunk) {
             for (s, z) in self.zeros.iter_mut().enumerate() {
                 *z = k.get(s * per_stream + row).map_or(0, |&k| i32::from(k));
             }
-            self.stepper.set_words(p.k, &self.zeros);
+            self.stepper.set_varying(p.k, &self.zeros);
         }
-        self.stepper.set(p.tlast, i64::from(chunk + 1 == chunks));
+        self.stepper.set_uniform(p.tlast, i64::from(chunk + 1 == chunks));
         self.words = words;
     }
 
@@ -320,7 +320,7 @@ impl Session<'_> {
         let (lanes, streams, n) = (self.simulator.lanes, self.stepper.streams(), rows.row_len);
         let n_rows = rows.n_rows();
         let mut words = std::mem::take(&mut self.words);
-        self.stepper.get_words(self.simulator.ports.out_data, &mut words);
+        self.stepper.get_varying(self.simulator.ports.out_data, &mut words);
         let up = 32 - self.format_bits;
         for s in 0..streams {
             let r = s * per_stream + row;

@@ -5,7 +5,7 @@
 use super::{Parameters, Rows, Simulator, Stall, Write, writes};
 use crate::engine::Engine;
 use crate::program::Loaded;
-use crate::rtl::step::{Mode, Port, Stepper};
+use crate::rtl::step::{In, Out, Stepper};
 use std::fmt::Write as _;
 
 /// A port with its place in a cycle's line.
@@ -127,13 +127,13 @@ pub fn put(line: &mut [u64], low: u32, width: u32, value: i64) {
 pub struct Recorder<'a> {
     simulator: &'a Simulator,
     stepper: Stepper,
-    ports: Vec<Port>,
-    output_ports: Vec<Port>,
+    ports: Vec<In>,
+    output_ports: Vec<Out>,
     /// Words of each input, one a lane.
     values: Vec<Vec<i64>>,
     record: Record,
     place: Place,
-    words: Vec<i32>,
+    words: Vec<i64>,
     junk: u64,
 }
 
@@ -144,11 +144,11 @@ impl<'a> Recorder<'a> {
     /// An engine in reset for two cycles. `seed` decides what idle data lines carry.
     pub fn new(engine: &Engine, simulator: &'a Simulator, seed: u64) -> Self {
         let layout = Layout::of(engine);
-        let design = simulator.design();
-        let ports: Vec<Port> = layout.inputs.iter().map(|w| design.input(&w.name)).collect();
-        let output_ports: Vec<Port> =
+        let design = simulator.program();
+        let ports: Vec<In> = layout.inputs.iter().map(|w| design.input(&w.name)).collect();
+        let output_ports: Vec<Out> =
             layout.outputs.iter().map(|w| design.output(&w.name)).collect();
-        let stepper = Stepper::new(design, 1, Mode::Full, &output_ports);
+        let stepper = Stepper::new(design, 1);
         let values = layout.inputs.iter().map(|w| vec![0; w.lanes as usize]).collect();
         let mut r = Self {
             simulator,
@@ -167,7 +167,7 @@ impl<'a> Recorder<'a> {
 
     /// Asserts, from now on, that every word stays in its interval.
     pub fn check_intervals(&mut self) {
-        self.stepper.check_intervals();
+        self.stepper.set_checked(true);
     }
 
     pub fn finish(self) -> Record {
@@ -189,14 +189,7 @@ impl<'a> Recorder<'a> {
         let have = &mut self.values[at];
         have.fill(0);
         have[..lanes.len()].copy_from_slice(lanes);
-        match have.as_slice() {
-            [one] => self.stepper.set(self.ports[at], *one),
-            all => {
-                self.words.clear();
-                self.words.extend(all.iter().map(|&v| v as i32));
-                self.stepper.set_words(self.ports[at], &self.words);
-            }
-        }
+        self.stepper.set_uniform_lanes(self.ports[at], have);
     }
 
     fn random(&mut self) -> u64 {
@@ -231,12 +224,12 @@ impl<'a> Recorder<'a> {
                 put(&mut line, wire.low + k as u32 * wire.width, wire.width, v);
             }
         }
-        let is_offered = self.stepper.get(self.simulator.ports.out_valid) == 1;
+        let is_offered = self.stepper.get_uniform(self.simulator.ports.out_valid) == 1;
         for (k, (wire, &port)) in layout.outputs.iter().zip(&self.output_ports).enumerate() {
-            self.stepper.get_words(port, &mut self.words);
+            self.stepper.get_varying(port, &mut self.words);
             for (lane, &v) in self.words.iter().enumerate() {
                 let low = wire.low + lane as u32 * wire.width;
-                put(&mut line, low, wire.width, i64::from(v));
+                put(&mut line, low, wire.width, v);
             }
             let is_compared = is_offered || !wire.is_beat;
             put(&mut line, layout.mask_low + k as u32, 1, i64::from(is_compared));
@@ -297,7 +290,7 @@ impl<'a> Recorder<'a> {
         loop {
             self.idle_data();
             self.settle(true);
-            let is_taken = self.stepper.get(self.simulator.ports.load_ready) == 1;
+            let is_taken = self.stepper.get_uniform(self.simulator.ports.load_ready) == 1;
             self.stepper.clock();
             if is_taken {
                 break;
@@ -333,17 +326,19 @@ impl<'a> Recorder<'a> {
             self.place.row = received / chunks;
             self.place.element = received % chunks * lanes;
             self.settle(true);
-            if is_offered && self.stepper.get(p.in_ready) == 1 {
+            if is_offered && self.stepper.get_uniform(p.in_ready) == 1 {
                 sent += 1;
                 is_offered = false;
             }
             waited += 1;
-            if ready && self.stepper.get(p.out_valid) == 1 {
+            if ready && self.stepper.get_uniform(p.out_valid) == 1 {
                 waited = 0;
-                self.stepper.get_words(p.out_data, &mut self.words);
+                self.stepper.get_varying(p.out_data, &mut self.words);
                 let from = received / chunks * n + received % chunks * lanes;
                 let to = (from + lanes).min((received / chunks + 1) * n);
-                out[from..to].copy_from_slice(&self.words[..to - from]);
+                for (y, &v) in out[from..to].iter_mut().zip(&self.words) {
+                    *y = v as i32;
+                }
                 received += 1;
             }
             self.stepper.clock();
@@ -363,7 +358,7 @@ impl<'a> Recorder<'a> {
             self.set("s_axis_tlast", &[i64::from(sent + 1 == beats)]);
             self.set("m_axis_tready", &[1]);
             self.settle(true);
-            let taken = is_offered && self.stepper.get(self.simulator.ports.in_ready) == 1;
+            let taken = is_offered && self.stepper.get_uniform(self.simulator.ports.in_ready) == 1;
             sent += usize::from(taken);
             after += usize::from(!is_offered);
             self.stepper.clock();

@@ -1,26 +1,16 @@
-//! A module hierarchy as one flat list: instances inlined, domains found, evaluation order fixed.
+//! Flattening: the hierarchy becomes one list of nodes, each with its shape.
+//!
+//! An instance of `count` copies is inlined once: its words get `count` times as many lanes.
 use crate::num::Interval;
-use crate::rtl::{Module, NodeId, Op};
-use std::collections::HashMap;
-use std::rc::Rc;
+use crate::rtl::module::{Module, Op};
 use std::sync::Arc;
 
-/// How many values a word has for R streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Domain {
-    /// One: the same in every stream.
-    Uniform,
-    /// R: one a stream.
-    Row,
-    /// Lanes x R, lane-major.
-    Lane,
-}
+/// Index of a flat node.
+pub(super) type Id = usize;
 
-/// An operation of the flat list; operands are flat indices.
-#[derive(Clone, Debug)]
-pub enum FlatOp {
-    Input,
-    Const(i64),
+/// A function of words of the same cycle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Func {
     Add,
     Sub,
     Mul,
@@ -36,318 +26,270 @@ pub enum FlatOp {
     Not,
     Mux,
     Select,
-    Fit,
-    /// Lowest bit, width, sign.
-    Bits(u32, u32, bool),
-    /// Bits of the low part.
+    /// The value itself, perhaps in narrower storage: `Fit`.
+    Copy,
+    Bits {
+        low: u32,
+        width: u32,
+        signed: bool,
+    },
+    /// `hi << k | lo`.
     Concat(u32),
-    Rom(Arc<Vec<i64>>),
-    Register,
-    MemRead,
-    Lane(u32),
-    Gather,
-    Spread,
+    /// A look-up in the table of that index.
+    Rom(usize),
+    /// One operand a lane.
+    Lanes,
+}
+
+/// What a flat node is.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Input,
+    Const(i64),
+    /// The same word; a source of one lane serves all lanes.
+    Alias(Id),
+    /// Lane `j` is lane `.1` of word `.0`.
+    Lanes(Vec<(Id, u32)>),
+    Fn(Func, Vec<Id>),
+    Reg {
+        next: Id,
+        enable: Option<Id>,
+        reset: Option<i64>,
+    },
+    MemRead {
+        memory: usize,
+        field: usize,
+    },
 }
 
 #[derive(Clone, Debug)]
-pub struct FlatNode {
-    pub op: FlatOp,
-    pub operands: Vec<usize>,
+pub(super) struct Flat {
+    pub kind: Kind,
+    pub ty: Interval,
+    /// Lanes of the description; those that are stored are fewer when all are equal.
+    pub lanes: u32,
+    /// Hierarchical name; empty for a word without a name.
+    pub name: String,
+    /// The lanes may hold different values.
+    pub by_lane: bool,
+    /// The streams may hold different values.
+    pub by_stream: bool,
+}
+
+impl Flat {
+    /// Lanes that are stored.
+    pub fn stored(&self) -> u32 {
+        if self.by_lane { self.lanes } else { 1 }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct FlatField {
+    pub name: String,
     pub ty: Interval,
     pub lanes: u32,
-    pub domain: Domain,
+    pub data: Id,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct FlatMemory {
     pub name: String,
+    pub depth: usize,
+    pub fields: Vec<FlatField>,
+    pub write_enable: Id,
+    pub write_address: Id,
+    pub read_enable: Id,
+    pub read_address: Id,
 }
 
-#[derive(Clone, Debug)]
-pub struct FlatRegister {
-    pub node: usize,
-    pub next: usize,
-    pub enable: Option<usize>,
-    pub reset: Option<i64>,
-}
-
-#[derive(Clone, Debug)]
-pub struct FlatMemory {
-    pub name: String,
-    pub write_enable: usize,
-    pub write_address: usize,
-    pub write_data: Vec<usize>,
-    pub read_enable: usize,
-    pub read_address: usize,
-    /// The read register of each field that is used.
-    pub reads: Vec<Option<usize>>,
-}
-
-/// The flat design. It owns plain data only and can be shared between threads.
-#[derive(Clone, Debug)]
-pub struct Flat {
-    pub nodes: Vec<FlatNode>,
-    pub registers: Vec<FlatRegister>,
+/// The flat netlist.
+#[derive(Default)]
+pub(super) struct Netlist {
+    pub nodes: Vec<Flat>,
     pub memories: Vec<FlatMemory>,
-    pub inputs: HashMap<String, usize>,
-    pub outputs: Vec<(String, usize)>,
-    /// Combinational nodes in an order in which they can be evaluated.
-    pub order: Vec<usize>,
-    pub lanes: u32,
+    pub tables: Vec<Arc<Vec<i64>>>,
+    pub inputs: Vec<Id>,
+    pub outputs: Vec<(String, Id)>,
+    /// Every node after the operands it reads in the same cycle.
+    pub order: Vec<Id>,
 }
 
-/// A reference that may stand before the node it refers to: (module path, node).
-type Key = (usize, NodeId);
-
-struct Builder {
-    flat: Flat,
-    of: HashMap<Key, usize>,
-    scopes: usize,
-    /// Operands still to be resolved: (flat node, keys).
-    pending: Vec<(usize, Vec<Key>)>,
-    pending_registers: Vec<(usize, Key, Option<Key>, Option<i64>)>,
-    pending_memories: Vec<(usize, usize, Vec<Key>)>,
-    /// A child's input stands for a parent's word.
-    alias: HashMap<Key, Key>,
-}
-
-/// Flattens a design; `varying` names the top inputs that differ between streams.
-pub fn flatten(top: &Rc<Module>, varying: &[&str]) -> Flat {
-    let flat = Flat {
-        nodes: vec![],
-        registers: vec![],
-        memories: vec![],
-        inputs: HashMap::new(),
-        outputs: vec![],
-        order: vec![],
-        lanes: 1,
-    };
-    let mut b = Builder {
-        flat,
-        of: HashMap::new(),
-        scopes: 0,
-        pending: vec![],
-        pending_registers: vec![],
-        pending_memories: vec![],
-        alias: HashMap::new(),
-    };
-    let scope = b.module(top, "", 1, true);
-    for (name, id) in &top.outputs {
-        let at = b.resolve((scope, *id));
-        b.flat.outputs.push((name.clone(), at));
-    }
-    b.finish(varying)
-}
-
-impl Builder {
-    fn resolve(&self, mut key: Key) -> usize {
-        while let Some(next) = self.alias.get(&key) {
-            key = *next;
+impl Netlist {
+    /// # Panics
+    /// When the description has a combinational loop, when a varying input does not exist, or when a
+    /// memory is steered by data.
+    pub fn new(top: &Module, varying: &[&str]) -> Self {
+        let mut list = Self::default();
+        list.outputs = {
+            let ids = list.inline(top, "", 1, None);
+            top.outputs.iter().zip(ids).map(|((name, _), id)| (name.clone(), id)).collect()
+        };
+        list.inputs = top.inputs.clone();
+        for name in varying {
+            let id = top.inputs.iter().find(|&&id| top.name_of(id) == *name);
+            let id = id.unwrap_or_else(|| panic!("{}: there is no input {name}", top.name));
+            list.nodes[*id].by_stream = true;
         }
-        self.of[&key]
+        list.shapes();
+        list.steer();
+        list.sort();
+        list
     }
 
-    fn module(&mut self, m: &Rc<Module>, path: &str, copies: u32, is_top: bool) -> usize {
-        let scope = self.scopes;
-        self.scopes += 1;
-        let first_memory = self.flat.memories.len();
-        let mut children = vec![];
-        for instance in &m.instances {
-            let inner = format!("{path}{}.", instance.name);
-            let copies = copies.max(instance.count);
-            let child = self.module(&instance.module, &inner, copies, false);
-            for (port, driver) in instance.module.inputs.iter().zip(&instance.inputs) {
-                self.alias.insert((child, *port), (scope, *driver));
-            }
-            children.push(child);
+    pub fn push(&mut self, kind: Kind, ty: Interval, lanes: u32) -> Id {
+        let name = String::new();
+        self.nodes.push(Flat { kind, ty, lanes, name, by_lane: false, by_stream: false });
+        self.nodes.len() - 1
+    }
+
+    /// `source` as a word of `lanes` lanes: lane `j` is its lane `pick(j)`.
+    fn remap(&mut self, source: Id, lanes: u32, pick: impl Fn(u32) -> u32) -> Id {
+        let have = self.nodes[source].lanes;
+        if have == 1 || (have == lanes && (0..lanes).all(|j| pick(j) == j)) {
+            return source;
         }
+        let parts = (0..lanes).map(|j| (source, pick(j))).collect();
+        self.push(Kind::Lanes(parts), self.nodes[source].ty, lanes)
+    }
+
+    /// Adds `m` as seen from `outer` copies of it; `drivers` are its inputs, none for the top.
+    fn inline(&mut self, m: &Module, path: &str, outer: u32, drivers: Option<&[Id]>) -> Vec<Id> {
+        let base = self.nodes.len();
+        for n in &m.nodes {
+            let id = self.push(Kind::Const(0), n.ty, outer * n.count);
+            self.nodes[id].name = n.name.as_ref().map(|s| format!("{path}{s}")).unwrap_or_default();
+        }
+        let memory_base = self.memories.len();
         for mem in &m.memories {
-            let keys: Vec<Key> =
-                [mem.write_enable, mem.write_address, mem.read_enable, mem.read_address]
-                    .into_iter()
-                    .chain(mem.write_data.iter().copied())
-                    .map(|id| (scope, id))
-                    .collect();
-            self.pending_memories.push((self.flat.memories.len(), mem.fields.len(), keys));
-            self.flat.memories.push(FlatMemory {
+            let fields = mem.fields.iter().zip(&mem.write_data).map(|(f, &d)| FlatField {
+                name: f.name.clone(),
+                ty: f.ty,
+                lanes: outer * f.count,
+                data: base + d,
+            });
+            self.memories.push(FlatMemory {
                 name: format!("{path}{}", mem.name),
-                write_enable: 0,
-                write_address: 0,
-                write_data: vec![],
-                read_enable: 0,
-                read_address: 0,
-                reads: vec![None; mem.fields.len()],
+                depth: mem.depth as usize,
+                fields: fields.collect(),
+                write_enable: base + mem.write_enable,
+                write_address: base + mem.write_address,
+                read_enable: base + mem.read_enable,
+                read_address: base + mem.read_address,
             });
         }
-        for (id, n) in m.nodes.iter().enumerate() {
-            if let Op::InstanceOut { instance, port } = n.op {
-                let inner = m.instances[instance].module.outputs[port].1;
-                self.alias.insert((scope, id), (children[instance], inner));
-                continue;
+        let mut results = vec![];
+        for inst in &m.instances {
+            let copies = inst.count;
+            let mut connected = vec![];
+            for (&node, &port) in inst.inputs.iter().zip(&inst.module.inputs) {
+                let (have, want) = (m.nodes[node].count, inst.module.nodes[port].count);
+                let lanes = outer * copies * want;
+                let pick = |j: u32| {
+                    let (o, c, i) = (j / (copies * want), j / want % copies, j % want);
+                    if have == copies * want {
+                        o * have + c * want + i
+                    } else if have == want {
+                        o * have + i
+                    } else {
+                        assert!(
+                            have == 1,
+                            "{path}{}.{}: {want} lanes in each of {copies} copies are driven by {have}",
+                            inst.name,
+                            inst.module.name_of(port)
+                        );
+                        o
+                    }
+                };
+                connected.push(self.remap(base + node, lanes, pick));
             }
-            if matches!(n.op, Op::Input) && !is_top {
-                continue;
-            }
-            let at = self.flat.nodes.len();
-            let width = n.ty.width();
-            let op = match &n.op {
-                Op::Input => {
-                    self.flat.inputs.insert(m.name_of(id).to_string(), at);
-                    FlatOp::Input
-                }
-                Op::Const(v) => FlatOp::Const(*v),
-                Op::Add(..) => FlatOp::Add,
-                Op::Sub(..) => FlatOp::Sub,
-                Op::Mul(..) => FlatOp::Mul,
-                Op::MulAdd(..) => FlatOp::MulAdd,
-                Op::ShiftLeft(_, k) => FlatOp::ShiftLeft(*k),
-                Op::ShiftRight(_, k) => FlatOp::ShiftRight(*k),
-                Op::ShiftRightBy(..) => FlatOp::ShiftRightBy,
-                Op::ShiftLeftBy(..) => FlatOp::ShiftLeftBy,
-                Op::Less(..) => FlatOp::Less,
-                Op::Equal(..) => FlatOp::Equal,
-                Op::And(..) => FlatOp::And,
-                Op::Or(..) => FlatOp::Or,
-                Op::Not(_) => FlatOp::Not,
-                Op::Mux(..) => FlatOp::Mux,
-                Op::Select(..) => FlatOp::Select,
-                Op::Fit(_) => FlatOp::Fit,
-                Op::Bits(_, k) => FlatOp::Bits(*k, width, n.ty.is_signed()),
-                Op::Concat(_, lo) => FlatOp::Concat(m.nodes[*lo].ty.width()),
-                Op::Rom(_, _, t) => FlatOp::Rom(Arc::new(t.to_vec())),
+            let path = format!("{path}{}.", inst.name);
+            results.push(self.inline(&inst.module, &path, outer * copies, Some(&connected)));
+        }
+        for (i, n) in m.nodes.iter().enumerate() {
+            let kind = match &n.op {
+                Op::Input => match drivers {
+                    None => Kind::Input,
+                    Some(d) => Kind::Alias(d[m.inputs.iter().position(|&p| p == i).expect("port")]),
+                },
+                Op::Const(v) => Kind::Const(*v),
                 Op::Reg { next, enable, reset } => {
-                    let next = (scope, next.expect("a finished module drives its registers"));
-                    self.pending_registers.push((at, next, enable.map(|e| (scope, e)), *reset));
-                    FlatOp::Register
+                    let next = base + next.expect("every register is driven");
+                    let lanes = outer * n.count;
+                    let enable = enable.map(|e| self.widen(base + e, lanes));
+                    Kind::Reg { next, enable, reset: *reset }
                 }
                 Op::MemRead { memory, field } => {
-                    self.flat.memories[first_memory + memory].reads[*field] = Some(at);
-                    FlatOp::MemRead
+                    Kind::MemRead { memory: memory_base + memory, field: *field }
                 }
-                Op::Lane(_, k) => FlatOp::Lane(*k),
-                Op::Gather(_) => FlatOp::Gather,
-                Op::Spread(_) => FlatOp::Spread,
-                Op::InstanceOut { .. } => unreachable!("handled above"),
-            };
-            self.pending.push((at, n.op.operands().into_iter().map(|o| (scope, o)).collect()));
-            let lanes = n.count.max(copies);
-            self.flat.lanes = self.flat.lanes.max(n.count.max(copies));
-            // A bundle has a value for each lane even if every stream sees the same.
-            let domain = if n.count > 1 { Domain::Lane } else { Domain::Uniform };
-            let name = n.name.as_ref().map_or(String::new(), |n| format!("{path}{n}"));
-            self.flat.nodes.push(FlatNode { op, operands: vec![], ty: n.ty, lanes, domain, name });
-            self.of.insert((scope, id), at);
-        }
-        scope
-    }
-
-    fn finish(mut self, varying: &[&str]) -> Flat {
-        for (at, keys) in std::mem::take(&mut self.pending) {
-            self.flat.nodes[at].operands = keys.into_iter().map(|k| self.resolve(k)).collect();
-        }
-        for (node, next, enable, reset) in std::mem::take(&mut self.pending_registers) {
-            let (next, enable) = (self.resolve(next), enable.map(|e| self.resolve(e)));
-            self.flat.registers.push(FlatRegister { node, next, enable, reset });
-        }
-        for (at, _, keys) in std::mem::take(&mut self.pending_memories) {
-            let ids: Vec<usize> = keys.into_iter().map(|k| self.resolve(k)).collect();
-            let m = &mut self.flat.memories[at];
-            [m.write_enable, m.write_address, m.read_enable, m.read_address] =
-                [ids[0], ids[1], ids[2], ids[3]];
-            m.write_data = ids[4..].to_vec();
-        }
-        let mut flat = self.flat;
-        for name in varying {
-            let at = *flat.inputs.get(*name).unwrap_or_else(|| panic!("no input {name}"));
-            flat.nodes[at].domain = flat.nodes[at].domain.max(Domain::Row);
-        }
-        find_order(&mut flat);
-        find_domains(&mut flat);
-        flat
-    }
-}
-
-fn find_order(flat: &mut Flat) {
-    // 0 not seen, 1 under way, 2 done.
-    let mut state = vec![0u8; flat.nodes.len()];
-    for root in 0..flat.nodes.len() {
-        let mut stack = vec![(root, 0usize)];
-        while let Some((node, next)) = stack.pop() {
-            if next == 0 {
-                if state[node] == 2 {
-                    continue;
+                Op::InstanceOut { instance, port } => Kind::Alias(results[*instance][*port]),
+                Op::Lane(a, k) => {
+                    let (count, a) = (m.nodes[*a].count, base + a);
+                    Kind::Alias(self.slice(a, outer, |o| o * count + k))
                 }
-                assert!(state[node] == 0, "a loop without a register at {}", flat.nodes[node].name);
-                state[node] = 1;
-            }
-            if let Some(&operand) = flat.nodes[node].operands.get(next) {
-                stack.push((node, next + 1));
-                if state[operand] == 1 {
-                    panic!("a loop without a register at {}", flat.nodes[operand].name);
+                Op::Gather(v) => {
+                    let parts = (0..outer).flat_map(|o| v.iter().map(move |w| (base + w, o)));
+                    Kind::Lanes(parts.collect())
                 }
-                if state[operand] == 0 {
-                    stack.push((operand, 0));
-                }
-            } else {
-                state[node] = 2;
-                let is_state = matches!(
-                    flat.nodes[node].op,
-                    FlatOp::Register | FlatOp::MemRead | FlatOp::Input
-                );
-                if !is_state {
-                    flat.order.push(node);
-                }
-            }
-        }
-    }
-}
-
-fn find_domains(flat: &mut Flat) {
-    loop {
-        let mut changed = false;
-        let mut raise = |nodes: &mut Vec<FlatNode>, at: usize, d: Domain| {
-            if nodes[at].domain < d {
-                nodes[at].domain = d;
-                changed = true;
-            }
-        };
-        for &at in &flat.order {
-            let d = match flat.nodes[at].op {
-                FlatOp::Lane(_) => Domain::Row,
-                FlatOp::Gather | FlatOp::Spread => Domain::Lane,
-                _ => {
-                    let operands = &flat.nodes[at].operands;
-                    let d = operands.iter().map(|&o| flat.nodes[o].domain).max();
-                    d.unwrap_or(Domain::Uniform)
+                Op::Spread(a) => Kind::Alias(self.widen(base + a, outer * n.count)),
+                op => {
+                    let lanes = outer * n.count;
+                    let operands = op.operands();
+                    let low = operands.last().map_or(1, |&l| m.nodes[l].ty.width());
+                    let args = operands.iter().map(|&a| self.widen(base + a, lanes)).collect();
+                    Kind::Fn(self.func(op, n.ty, low), args)
                 }
             };
-            raise(&mut flat.nodes, at, d);
+            self.nodes[base + i].kind = kind;
         }
-        for r in &flat.registers {
-            let d = flat.nodes[r.next].domain;
-            raise(&mut flat.nodes, r.node, d);
-        }
-        for m in &flat.memories {
-            for (data, read) in m.write_data.iter().zip(&m.reads) {
-                if let Some(read) = read {
-                    let d = flat.nodes[*data].domain;
-                    raise(&mut flat.nodes, *read, d);
-                }
+        m.outputs.iter().map(|(_, id)| base + id).collect()
+    }
+
+    /// Some lanes of a word, even one of a bundle that the shapes will find to be equal in all lanes.
+    fn slice(&mut self, source: Id, lanes: u32, pick: impl Fn(u32) -> u32) -> Id {
+        let parts = (0..lanes).map(|j| (source, pick(j))).collect();
+        self.push(Kind::Lanes(parts), self.nodes[source].ty, lanes)
+    }
+
+    /// An operand as a word of `lanes` lanes, each lane repeated.
+    fn widen(&mut self, source: Id, lanes: u32) -> Id {
+        let each = lanes / self.nodes[source].lanes;
+        self.remap(source, lanes, |j| j / each)
+    }
+
+    fn func(&mut self, op: &Op, ty: Interval, low_width: u32) -> Func {
+        match op {
+            Op::Add(..) => Func::Add,
+            Op::Sub(..) => Func::Sub,
+            Op::Mul(..) => Func::Mul,
+            Op::MulAdd(..) => Func::MulAdd,
+            Op::ShiftLeft(_, k) => Func::ShiftLeft(*k),
+            Op::ShiftRight(_, k) => Func::ShiftRight((*k).min(63)),
+            Op::ShiftRightBy(..) => Func::ShiftRightBy,
+            Op::ShiftLeftBy(..) => Func::ShiftLeftBy,
+            Op::Less(..) => Func::Less,
+            Op::Equal(..) => Func::Equal,
+            Op::And(..) => Func::And,
+            Op::Or(..) => Func::Or,
+            Op::Not(_) => Func::Not,
+            Op::Mux(..) => Func::Mux,
+            Op::Select(..) => Func::Select,
+            Op::Fit(_) => Func::Copy,
+            Op::Bits(_, low) => {
+                Func::Bits { low: (*low).min(63), width: ty.width(), signed: ty.is_signed() }
             }
+            Op::Concat(..) => Func::Concat(low_width),
+            Op::Rom(_, _, table) => {
+                self.tables.push(Arc::new(table.to_vec()));
+                Func::Rom(self.tables.len() - 1)
+            }
+            Op::Input
+            | Op::Const(_)
+            | Op::Reg { .. }
+            | Op::MemRead { .. }
+            | Op::InstanceOut { .. }
+            | Op::Lane(..)
+            | Op::Gather(_)
+            | Op::Spread(_) => unreachable!("no function: {op:?}"),
         }
-        if !changed {
-            break;
-        }
-    }
-    let uniform = |at: usize, what: &str, of: &str| {
-        let n = &flat.nodes[at];
-        assert!(n.domain == Domain::Uniform, "{what} of {of} depends on data, through {}", n.name);
-    };
-    for r in &flat.registers {
-        if let Some(e) = r.enable {
-            uniform(e, "the enable", &flat.nodes[r.node].name);
-        }
-    }
-    for m in &flat.memories {
-        uniform(m.write_enable, "the write enable", &m.name);
-        uniform(m.write_address, "the write address", &m.name);
-        uniform(m.read_enable, "the read enable", &m.name);
-        uniform(m.read_address, "the read address", &m.name);
     }
 }

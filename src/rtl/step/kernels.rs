@@ -1,347 +1,307 @@
-//! Loops over rows x lanes, one operation at a time, in `i32` where everything fits and `i64` elsewhere.
+//! Kernels: one loop for each function, storage type and operand shape, compiled for the baseline and for
+//! AVX2 and chosen at run time.
+use super::flatten::Func;
+use super::words::{Arg, Num, Operand, Out, Scalars, Words, operand, result};
 
-/// The words of one node.
-#[derive(Clone, Debug)]
-pub enum Words {
-    Narrow(Vec<i32>),
-    Wide(Vec<i64>),
-}
-
-impl Words {
-    pub fn new(is_narrow: bool, n: usize) -> Self {
-        if is_narrow { Words::Narrow(vec![0; n]) } else { Words::Wide(vec![0; n]) }
-    }
-
-    pub fn get(&self, i: usize) -> i64 {
-        match self {
-            Words::Narrow(v) => i64::from(v[i]),
-            Words::Wide(v) => v[i],
-        }
-    }
-
-    pub fn fill(&mut self, value: i64) {
-        match self {
-            Words::Narrow(v) => v.fill(value as i32),
-            Words::Wide(v) => v.fill(value),
-        }
-    }
-
-    pub fn len(&self) -> usize {
-        match self {
-            Words::Narrow(v) => v.len(),
-            Words::Wide(v) => v.len(),
-        }
-    }
-}
-
-/// An operand: one value, or a slice as long as the result.
 #[derive(Clone, Copy)]
-pub enum Source<'a> {
-    One(i64),
-    Narrow(&'a [i32]),
-    Wide(&'a [i64]),
+struct Size {
+    lanes: usize,
+    rows: usize,
 }
 
-/// A result.
-pub enum Target<'a> {
-    Narrow(&'a mut [i32]),
-    Wide(&'a mut [i64]),
-}
-
-/// What a kernel computes; amounts that are the same for all words are inside.
-#[derive(Clone, Copy, Debug)]
-pub enum Kernel {
-    Copy,
-    Add,
-    Sub,
-    Mul,
-    MulAdd,
-    ShiftLeft(u32),
-    ShiftRight(u32),
-    ShiftRightBy,
-    ShiftLeftBy,
-    Less,
-    Equal,
-    And,
-    Or,
-    Not,
-    Mux,
-    Bits(u32, u32, bool),
-    Concat(u32),
-}
-
-trait Load: Copy {
-    fn at(self, i: usize) -> i64;
-}
-impl Load for i64 {
-    #[inline(always)]
-    fn at(self, _: usize) -> i64 {
-        self
+/// A function of one, two or three words; `old` is what the result held.
+trait Kernel: Copy {
+    fn one<A: Num, O: Num>(&self, _old: O, _a: A) -> O {
+        unreachable!("not of one word")
     }
-}
-impl Load for &[i32] {
-    #[inline(always)]
-    fn at(self, i: usize) -> i64 {
-        i64::from(self[i])
+    fn two<A: Num, B: Num, O: Num>(&self, _old: O, _a: A, _b: B) -> O {
+        unreachable!("not of two words")
     }
-}
-impl Load for &[i64] {
-    #[inline(always)]
-    fn at(self, i: usize) -> i64 {
-        self[i]
-    }
-}
-trait Load32: Copy {
-    fn at32(self, i: usize) -> i32;
-}
-impl Load32 for i32 {
-    #[inline(always)]
-    fn at32(self, _: usize) -> i32 {
-        self
-    }
-}
-impl Load32 for &[i32] {
-    #[inline(always)]
-    fn at32(self, i: usize) -> i32 {
-        self[i]
-    }
-}
-trait Store {
-    fn put(&mut self, i: usize, v: i64);
-    fn size(&self) -> usize;
-}
-impl Store for &mut [i32] {
-    #[inline(always)]
-    fn put(&mut self, i: usize, v: i64) {
-        self[i] = v as i32;
-    }
-    #[inline(always)]
-    fn size(&self) -> usize {
-        self.len()
-    }
-}
-impl Store for &mut [i64] {
-    #[inline(always)]
-    fn put(&mut self, i: usize, v: i64) {
-        self[i] = v;
-    }
-    #[inline(always)]
-    fn size(&self) -> usize {
-        self.len()
+    fn three<A: Num, B: Num, C: Num, O: Num>(&self, _a: A, _b: B, _c: C) -> O {
+        unreachable!("not of three words")
     }
 }
 
 #[inline(always)]
-fn bits(v: i64, low: u32, width: u32, is_signed: bool) -> i64 {
-    let v = v >> low.min(63);
-    let up = 64 - width;
-    if is_signed { v << up >> up } else { ((v as u64) << up >> up) as i64 }
+fn loop_one<K: Kernel>(k: K, size: Size, out: Out<'_>, a: Arg<'_>) {
+    result!(out, o => operand!(a, a => for l in 0..size.lanes {
+        let (o, a) = (&mut o[l * size.rows..][..size.rows], a.lane(l, size.rows));
+        for (i, o) in o.iter_mut().enumerate() {
+            *o = k.one(*o, a(i));
+        }
+    }))
 }
 
 #[inline(always)]
-fn one<T: Store>(mut out: T, a: impl Load, f: impl Fn(i64) -> i64) {
-    for i in 0..out.size() {
-        out.put(i, f(a.at(i)));
-    }
+fn loop_two<K: Kernel>(k: K, size: Size, out: Out<'_>, a: Arg<'_>, b: Arg<'_>) {
+    result!(out, o => operand!(a, a => operand!(b, b => for l in 0..size.lanes {
+        let o = &mut o[l * size.rows..][..size.rows];
+        let (a, b) = (a.lane(l, size.rows), b.lane(l, size.rows));
+        for (i, o) in o.iter_mut().enumerate() {
+            *o = k.two(*o, a(i), b(i));
+        }
+    })))
 }
 
 #[inline(always)]
-fn two<T: Store>(mut out: T, a: impl Load, b: impl Load, f: impl Fn(i64, i64) -> i64) {
-    for i in 0..out.size() {
-        out.put(i, f(a.at(i), b.at(i)));
-    }
+fn loop_three<K: Kernel>(k: K, size: Size, out: Out<'_>, a: Arg<'_>, b: Arg<'_>, c: Arg<'_>) {
+    result!(out, o => operand!(a, a => operand!(b, b => operand!(c, c => for l in 0..size.lanes {
+        let o = &mut o[l * size.rows..][..size.rows];
+        let (a, b, c) = (a.lane(l, size.rows), b.lane(l, size.rows), c.lane(l, size.rows));
+        for (i, o) in o.iter_mut().enumerate() {
+            *o = k.three(a(i), b(i), c(i));
+        }
+    }))))
 }
 
-#[inline(always)]
-fn three<T: Store>(
-    mut out: T,
-    a: impl Load,
-    b: impl Load,
-    c: impl Load,
-    f: impl Fn(i64, i64, i64) -> i64,
-) {
-    for i in 0..out.size() {
-        out.put(i, f(a.at(i), b.at(i), c.at(i)));
-    }
-}
-
-macro_rules! with {
-    ($s:expr, $name:ident, $body:expr) => {
-        match $s {
-            Source::One($name) => $body,
-            Source::Narrow($name) => $body,
-            Source::Wide($name) => $body,
-        }
-    };
-}
-macro_rules! with32 {
-    ($s:expr, $name:ident, $n:expr, $body:expr) => {
-        match $s {
-            Source::One(v) => {
-                let $name = v as i32;
-                $body
-            }
-            Source::Narrow(v) => {
-                let $name = &v[..$n];
-                $body
-            }
-            Source::Wide(_) => unreachable!("a narrow kernel reads narrow words"),
-        }
-    };
-}
-macro_rules! into {
-    ($t:expr, $name:ident, $body:expr) => {
-        match $t {
-            Target::Narrow($name) => $body,
-            Target::Wide($name) => $body,
-        }
-    };
-}
-
-#[inline(always)]
-fn wide(kernel: Kernel, out: Target, s: &[Source]) {
-    use Kernel::*;
-    match kernel {
-        Copy => into!(out, o, with!(s[0], a, one(o, a, |a| a))),
-        ShiftLeft(k) => into!(out, o, with!(s[0], a, one(o, a, |a| a << k))),
-        ShiftRight(k) => {
-            let k = k.min(63);
-            into!(out, o, with!(s[0], a, one(o, a, |a| a >> k)));
-        }
-        Not => into!(out, o, with!(s[0], a, one(o, a, |a| 1 - a))),
-        Bits(low, width, sign) => {
-            into!(out, o, with!(s[0], a, one(o, a, |a| bits(a, low, width, sign))));
-        }
-        MulAdd => into!(
-            out,
-            o,
-            with!(s[0], a, with!(s[1], b, with!(s[2], c, three(o, a, b, c, |a, b, c| a * b + c))))
-        ),
-        Mux => into!(
-            out,
-            o,
-            with!(
-                s[0],
-                a,
-                with!(
-                    s[1],
-                    b,
-                    with!(s[2], c, three(o, a, b, c, |a, b, c| if a != 0 { b } else { c }))
-                )
-            )
-        ),
-        _ => {
-            macro_rules! pair {
-                ($f:expr) => {
-                    into!(out, o, with!(s[0], a, with!(s[1], b, two(o, a, b, $f))))
-                };
-            }
-            match kernel {
-                Add => pair!(|a, b| a + b),
-                Sub => pair!(|a, b| a - b),
-                Mul => pair!(|a, b| a * b),
-                ShiftRightBy => pair!(|a, b| a >> b.min(63)),
-                ShiftLeftBy => pair!(|a, b| a << b.min(63)),
-                Less => pair!(|a, b| i64::from(a < b)),
-                Equal => pair!(|a, b| i64::from(a == b)),
-                And => pair!(|a, b| a & b),
-                Or => pair!(|a, b| a | b),
-                Concat(k) => pair!(|a, b| (a << k) + b),
-                _ => unreachable!("handled above"),
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn narrow(kernel: Kernel, out: &mut [i32], s: &[Source]) {
-    use Kernel::*;
-    let n = out.len();
-    macro_rules! map {
-        ($($v:ident = $i:expr),+ => $f:expr) => { map!(@ [$($v = $i),+] $f) };
-        (@ [$v:ident = $i:expr $(, $rest:ident = $j:expr)*] $f:expr) => {
-            with32!(s[$i], $v, n, map!(@ [$($rest = $j),*] $f))
-        };
-        (@ [] $f:expr) => { for i in 0..n { out[i] = $f(i); } };
-    }
-    match kernel {
-        Copy => map!(a = 0 => |i| a.at32(i)),
-        ShiftLeft(k) => map!(a = 0 => |i| a.at32(i) << k),
-        ShiftRight(k) => {
-            let k = k.min(31);
-            map!(a = 0 => |i| a.at32(i) >> k)
-        }
-        Not => map!(a = 0 => |i| 1 - a.at32(i)),
-        Bits(low, width, sign) => {
-            let (low, up) = (low.min(31), 32 - width);
-            if sign {
-                map!(a = 0 => |i| (a.at32(i) >> low) << up >> up)
-            } else {
-                map!(a = 0 => |i| (((a.at32(i) >> low) as u32) << up >> up) as i32)
-            }
-        }
-        Add => map!(a = 0, b = 1 => |i| a.at32(i).wrapping_add(b.at32(i))),
-        Sub => map!(a = 0, b = 1 => |i| a.at32(i).wrapping_sub(b.at32(i))),
-        Mul => map!(a = 0, b = 1 => |i| a.at32(i).wrapping_mul(b.at32(i))),
-        MulAdd => map!(a = 0, b = 1, c = 2 =>
-            |i| a.at32(i).wrapping_mul(b.at32(i)).wrapping_add(c.at32(i))),
-        ShiftRightBy => map!(a = 0, b = 1 => |i| a.at32(i) >> b.at32(i).min(31)),
-        ShiftLeftBy => map!(a = 0, b = 1 => |i| a.at32(i) << (b.at32(i) & 31)),
-        Less => map!(a = 0, b = 1 => |i| i32::from(a.at32(i) < b.at32(i))),
-        Equal => map!(a = 0, b = 1 => |i| i32::from(a.at32(i) == b.at32(i))),
-        And => map!(a = 0, b = 1 => |i| a.at32(i) & b.at32(i)),
-        Or => map!(a = 0, b = 1 => |i| a.at32(i) | b.at32(i)),
-        Mux => map!(a = 0, b = 1, c = 2 =>
-            |i| if a.at32(i) != 0 { b.at32(i) } else { c.at32(i) }),
-        Concat(k) => map!(a = 0, b = 1 => |i| (a.at32(i) << k) + b.at32(i)),
-    }
-}
-
-#[inline(always)]
-fn body(kernel: Kernel, out: Target, s: &[Source]) {
-    let is_narrow = |s: &Source| match s {
-        Source::One(v) => i32::try_from(*v).is_ok(),
-        Source::Narrow(_) => true,
-        Source::Wide(_) => false,
-    };
-    // Unsigned 32-bit fields and shifts across the word's end need the wide loop.
-    let fits = match kernel {
-        Kernel::Bits(low, width, sign) => low + width <= 32 || sign && width <= 32,
-        _ => true,
-    };
-    match out {
-        Target::Narrow(o) if fits && s.iter().all(is_narrow) => narrow(kernel, o, s),
-        out => wide(kernel, out, s),
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn run_avx512(kernel: Kernel, out: Target, s: &[Source]) {
-    body(kernel, out, s);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn run_avx2(kernel: Kernel, out: Target, s: &[Source]) {
-    body(kernel, out, s);
-}
-
-/// Runs a kernel on the widest vectors that this machine has. The result does not depend on it.
-pub fn run(kernel: Kernel, out: Target, s: &[Source]) {
+/// The instruction set that the loops are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Isa {
+    Portable,
     #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-        {
-            // SAFETY: the features were found on this machine.
-            return unsafe { run_avx512(kernel, out, s) };
+    Avx2,
+}
+
+impl Isa {
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if std::is_x86_feature_detected!("avx2") {
+            return Self::Avx2;
         }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: as above.
-            return unsafe { run_avx2(kernel, out, s) };
+        Self::Portable
+    }
+}
+
+macro_rules! dispatch {
+    ($name:ident, $avx2:ident, $body:ident, $($x:ident),+) => {
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2")]
+        unsafe fn $avx2<K: Kernel>(k: K, size: Size, out: Out<'_>, $($x: Arg<'_>),+) {
+            $body(k, size, out, $($x),+)
+        }
+        fn $name<K: Kernel>(isa: Isa, k: K, mut size: Size, out: Out<'_>, $($x: Arg<'_>),+) {
+            if $($x.is_flat(size.rows))&&+ {
+                size = Size { lanes: 1, rows: size.lanes * size.rows };
+            }
+            match isa {
+                Isa::Portable => $body(k, size, out, $($x),+),
+                // SAFETY: `detect` found the feature.
+                #[cfg(target_arch = "x86_64")]
+                Isa::Avx2 => unsafe { $avx2(k, size, out, $($x),+) },
+            }
+        }
+    };
+}
+dispatch!(run_one, one_avx2, loop_one, a);
+dispatch!(run_two, two_avx2, loop_two, a, b);
+dispatch!(run_three, three_avx2, loop_three, a, b, c);
+
+macro_rules! kernel {
+    ($name:ident, $old:ident: $o:ident, $($x:ident: $t:ident),+ => $method:ident $body:expr) => {
+        #[derive(Clone, Copy)]
+        struct $name;
+        impl Kernel for $name {
+            #[inline(always)]
+            fn $method<$($t: Num,)+ $o: Num>(&self, $old: $o, $($x: $t),+) -> $o {
+                $body
+            }
+        }
+    };
+}
+/// A word in another storage type.
+#[inline(always)]
+fn cast<A: Num, O: Num>(a: A) -> O {
+    O::of(a.wide())
+}
+kernel!(AddOf, _old: O, a: A, b: B => two cast::<A, O>(a).add(cast(b)));
+kernel!(SubOf, _old: O, a: A, b: B => two cast::<A, O>(a).sub(cast(b)));
+kernel!(MulOf, _old: O, a: A, b: B => two cast::<A, O>(a).mul(cast(b)));
+kernel!(LessOf, _old: O, a: A, b: B => two O::of(i64::from(a.wide() < b.wide())));
+kernel!(EqualOf, _old: O, a: A, b: B => two O::of(i64::from(a.wide() == b.wide())));
+kernel!(AndOf, _old: O, a: A, b: B => two cast::<A, O>(a).and(cast(b)));
+kernel!(OrOf, _old: O, a: A, b: B => two cast::<A, O>(a).or(cast(b)));
+kernel!(SarOf, _old: O, a: A, b: B => two cast(a.sar(b.wide())));
+kernel!(ShlOf, _old: O, a: A, b: B => two cast::<A, O>(a).shl(b.wide()));
+kernel!(NotOf, _old: O, a: A => one O::of(1).sub(cast(a)));
+kernel!(CopyOf, _old: O, a: A => one cast(a));
+
+#[derive(Clone, Copy)]
+struct ConcatOf(i64);
+impl Kernel for ConcatOf {
+    #[inline(always)]
+    fn two<A: Num, B: Num, O: Num>(&self, _: O, a: A, b: B) -> O {
+        cast::<A, O>(a).shl(self.0).add(cast(b))
+    }
+}
+#[derive(Clone, Copy)]
+struct ShlBy(i64);
+impl Kernel for ShlBy {
+    #[inline(always)]
+    fn one<A: Num, O: Num>(&self, _: O, a: A) -> O {
+        cast::<A, O>(a).shl(self.0)
+    }
+}
+#[derive(Clone, Copy)]
+struct SarBy(i64);
+impl Kernel for SarBy {
+    #[inline(always)]
+    fn one<A: Num, O: Num>(&self, _: O, a: A) -> O {
+        cast(a.sar(self.0))
+    }
+}
+#[derive(Clone, Copy)]
+struct UnsignedBits(i64, i64);
+impl Kernel for UnsignedBits {
+    #[inline(always)]
+    fn one<A: Num, O: Num>(&self, _: O, a: A) -> O {
+        cast::<A, O>(a.sar(self.0)).and(O::of(self.1))
+    }
+}
+#[derive(Clone, Copy)]
+struct SignedBits(i64, u32);
+impl Kernel for SignedBits {
+    #[inline(always)]
+    fn one<A: Num, O: Num>(&self, _: O, a: A) -> O {
+        let spare = i64::from(O::BITS - self.1);
+        cast::<A, O>(a.sar(self.0)).shl(spare).sar(spare)
+    }
+}
+/// A table look-up; the last entry serves every index past the end.
+#[derive(Clone, Copy)]
+struct RomOf<'a>(&'a [i64]);
+impl Kernel for RomOf<'_> {
+    #[inline(always)]
+    fn one<A: Num, O: Num>(&self, _: O, a: A) -> O {
+        O::of(self.0[(a.wide() as usize).min(self.0.len() - 1)])
+    }
+}
+#[derive(Clone, Copy)]
+struct MulAddOf;
+impl Kernel for MulAddOf {
+    #[inline(always)]
+    fn three<A: Num, B: Num, C: Num, O: Num>(&self, a: A, b: B, c: C) -> O {
+        cast::<A, O>(a).mul(cast(b)).add(cast(c))
+    }
+}
+#[derive(Clone, Copy)]
+struct MuxOf;
+impl Kernel for MuxOf {
+    #[inline(always)]
+    fn three<A: Num, B: Num, C: Num, O: Num>(&self, a: A, b: B, c: C) -> O {
+        let (b, c) = (cast(b), cast(c));
+        if a.wide() != 0 { b } else { c }
+    }
+}
+/// Takes `b` where `a` is the index, and keeps what is there elsewhere.
+#[derive(Clone, Copy)]
+struct TakeAt(i64);
+impl Kernel for TakeAt {
+    #[inline(always)]
+    fn two<A: Num, B: Num, O: Num>(&self, old: O, a: A, b: B) -> O {
+        let b = cast(b);
+        if a.wide() == self.0 { b } else { old }
+    }
+}
+
+/// Evaluates `func` for `lanes` lanes of `rows` words.
+pub(super) fn run<'a>(
+    isa: Isa,
+    func: Func,
+    (lanes, rows): (usize, usize),
+    mut out: Out<'_>,
+    (x, n): (&dyn Fn(usize) -> Arg<'a>, usize),
+    tables: &[std::sync::Arc<Vec<i64>>],
+) {
+    let size = Size { lanes, rows };
+    let one = Size { lanes: 1, rows };
+    match func {
+        Func::Add => run_two(isa, AddOf, size, out, x(0), x(1)),
+        Func::Sub => run_two(isa, SubOf, size, out, x(0), x(1)),
+        Func::Mul => run_two(isa, MulOf, size, out, x(0), x(1)),
+        Func::MulAdd => run_three(isa, MulAddOf, size, out, x(0), x(1), x(2)),
+        Func::ShiftLeft(k) => run_one(isa, ShlBy(k.into()), size, out, x(0)),
+        Func::ShiftRight(k) => run_one(isa, SarBy(k.into()), size, out, x(0)),
+        Func::ShiftRightBy => run_two(isa, SarOf, size, out, x(0), x(1)),
+        Func::ShiftLeftBy => run_two(isa, ShlOf, size, out, x(0), x(1)),
+        Func::Less => run_two(isa, LessOf, size, out, x(0), x(1)),
+        Func::Equal => run_two(isa, EqualOf, size, out, x(0), x(1)),
+        Func::And => run_two(isa, AndOf, size, out, x(0), x(1)),
+        Func::Or => run_two(isa, OrOf, size, out, x(0), x(1)),
+        Func::Not => run_one(isa, NotOf, size, out, x(0)),
+        Func::Copy => run_one(isa, CopyOf, size, out, x(0)),
+        Func::Bits { low, width, signed: true } => {
+            run_one(isa, SignedBits(low.into(), width), size, out, x(0));
+        }
+        Func::Bits { low, width, signed: false } => {
+            run_one(isa, UnsignedBits(low.into(), (1 << width) - 1), size, out, x(0));
+        }
+        Func::Concat(k) => run_two(isa, ConcatOf(k.into()), size, out, x(0), x(1)),
+        Func::Rom(t) => run_one(isa, RomOf(&tables[t]), size, out, x(0)),
+        Func::Mux if !x(0).is_scalar() => run_three(isa, MuxOf, size, out, x(0), x(1), x(2)),
+        Func::Select if !x(0).is_scalar() => {
+            run_one(isa, CopyOf, size, out.again(), x(n - 1));
+            for k in 0..n - 2 {
+                run_two(isa, TakeAt(k as i64), size, out.again(), x(0), x(k + 1));
+            }
+        }
+        // One choice a lane: copies.
+        Func::Mux | Func::Select => {
+            let (Arg::S32(d, s) | Arg::S64(d, s)) = x(0) else { unreachable!("a scalar") };
+            for l in 0..lanes {
+                let index = d[l * s] as usize;
+                let chosen = match func {
+                    Func::Mux => 2 - index.min(1),
+                    _ => 1 + index.min(n - 2),
+                };
+                run_one(isa, CopyOf, one, out.lane(l, rows), x(chosen).lane(l, rows));
+            }
+        }
+        Func::Lanes => {
+            for l in 0..n {
+                run_one(isa, CopyOf, one, out.lane(l, rows), x(l).lane(0, rows));
+            }
         }
     }
-    body(kernel, out, s);
+}
+
+/// The same for one value.
+pub(super) fn scalar(
+    func: Func,
+    x: impl Fn(usize) -> i64,
+    n: usize,
+    tables: &[std::sync::Arc<Vec<i64>>],
+) -> i64 {
+    let bit = |b: bool| i64::from(b);
+    match func {
+        Func::Add => x(0).wrapping_add(x(1)),
+        Func::Sub => x(0).wrapping_sub(x(1)),
+        Func::Mul => x(0).wrapping_mul(x(1)),
+        Func::MulAdd => x(0).wrapping_mul(x(1)).wrapping_add(x(2)),
+        Func::ShiftLeft(k) => x(0) << k,
+        Func::ShiftRight(k) => x(0) >> k,
+        Func::ShiftRightBy => x(0).sar(x(1)),
+        Func::ShiftLeftBy => Num::shl(x(0), x(1)),
+        Func::Less => bit(x(0) < x(1)),
+        Func::Equal => bit(x(0) == x(1)),
+        Func::And => x(0) & x(1),
+        Func::Or => x(0) | x(1),
+        Func::Not => 1 - x(0),
+        Func::Mux => {
+            if x(0) != 0 {
+                x(1)
+            } else {
+                x(2)
+            }
+        }
+        Func::Select => x(1 + (x(0) as usize).min(n - 2)),
+        Func::Copy => x(0),
+        Func::Bits { low, width, signed: true } => {
+            let spare = 64 - width;
+            x(0) >> low << spare >> spare
+        }
+        Func::Bits { low, width, signed: false } => (x(0) >> low) & ((1 << width) - 1),
+        Func::Concat(k) => (x(0) << k) + x(1),
+        Func::Rom(t) => tables[t][(x(0) as usize).min(tables[t].len() - 1)],
+        Func::Lanes => x(0),
+    }
 }
