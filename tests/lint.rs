@@ -39,7 +39,7 @@ fn memories_are_only_in_the_wrapper(files: &[PathBuf], top: &str, dialect: Diale
     let read = if dialect == Dialect::SystemVerilog { "read_verilog -sv" } else { "read_verilog" };
     let list: Vec<String> = files.iter().map(|f| format!("\"{}\"", f.display())).collect();
     let script = format!(
-        "{read} {}; hierarchy -check -top mive_{top}; proc; memory_collect; \
+        "{read} {}; hierarchy -check -top mive_{top}; proc -norom; memory_collect; \
          select -assert-any t:$mem_v2; select -assert-none t:$mem_v2 *ram_1r1w*/* %d",
         list.join(" ")
     );
