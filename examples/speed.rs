@@ -43,11 +43,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("{}: {ROWS} rows of {ROW_LEN}, s8 in, 8-bit out, one thread each", config.name);
     println!("program      cycles    results / Verilator    full / Verilator");
-    for (name, out) in [
-        ("softmax", IntFormat::U8),
-        ("layernorm", IntFormat::S8),
-        ("rmsnorm", IntFormat::S8),
-    ] {
+    for (name, out) in
+        [("softmax", IntFormat::U8), ("layernorm", IntFormat::S8), ("rmsnorm", IntFormat::S8)]
+    {
         let program = library::shipped(name).ok_or("a shipped program")?;
         let binding = Binding {
             row_len: ROW_LEN as u32,

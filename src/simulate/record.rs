@@ -144,11 +144,11 @@ impl<'a> Recorder<'a> {
     /// An engine in reset for two cycles. `seed` decides what idle data lines carry.
     pub fn new(engine: &Engine, simulator: &'a Simulator, seed: u64) -> Self {
         let layout = Layout::of(engine);
-        let program = simulator.program();
-        let ports: Vec<In> = layout.inputs.iter().map(|w| program.input(&w.name)).collect();
+        let design = simulator.program();
+        let ports: Vec<In> = layout.inputs.iter().map(|w| design.input(&w.name)).collect();
         let output_ports: Vec<Out> =
-            layout.outputs.iter().map(|w| program.output(&w.name)).collect();
-        let stepper = Stepper::new(program, 1);
+            layout.outputs.iter().map(|w| design.output(&w.name)).collect();
+        let stepper = Stepper::new(design, 1);
         let values = layout.inputs.iter().map(|w| vec![0; w.lanes as usize]).collect();
         let mut r = Self {
             simulator,

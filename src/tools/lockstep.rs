@@ -102,7 +102,7 @@ impl Compiled {
                 write(folder, "main.cpp", &main)?;
                 let language = if is_sv { "1800-2017" } else { "1364-2005" };
                 let mut args = vec!["--cc", "--exe", "--build", "-j", "2", "--default-language"];
-                args.extend([language, "-CFLAGS", "-O1", "-Wno-fatal", "--Mdir", "build"]);
+                args.extend([language, "-CFLAGS", "-O0", "-Wno-fatal", "--Mdir", "build"]);
                 args.extend(["--top-module", &names.bench, "-o", "bench", "main.cpp", "bench.v"]);
                 args.extend(files.iter().map(String::as_str));
                 VERILATOR.succeed(folder, &args)?;

@@ -346,7 +346,8 @@ impl<'a> Maker<'a, '_> {
             .map(|(n, k)| (*n, k.w.ty(), k.w.count()))
             .collect();
         let write = (we.w, wa.w, &[d.w, e.w, c.w][..]);
-        let m = self.net.memory(&format!("m{i}"), "", 4, &fields, write, (re.w, ra.w));
+        let m = self.net.memory(&format!("m{i}"), "", 4, &fields);
+        self.net.drive_memory(m, write, (re.w, ra.w));
         for (f, k) in [d, e, c].into_iter().enumerate() {
             let known = Known { w: self.net.read(m, f), rank: None, control: k.control };
             self.words.push(known);

@@ -27,7 +27,8 @@ fn a_memory_addressed_by_data_is_refused() {
     let net = Net::new("m", "tests", "");
     let x = net.input("x", Interval::unsigned(2), "");
     let on = net.constant(1);
-    let mem = net.memory("ram", "", 4, &[("d", x.ty(), 1)], (on, x, &[x]), (on, on));
+    let mem = net.memory("ram", "", 4, &[("d", x.ty(), 1)]);
+    net.drive_memory(mem, (on, x, &[x]), (on, on));
     net.output("y", net.read(mem, 0), "");
     let m = net.finish();
     Program::new(&m, &[]);
@@ -56,7 +57,8 @@ fn a_read_during_a_write_gives_the_old_word() {
             let net = Net::new("m", "tests", "");
             let d = net.input("d", Interval::unsigned(8), "");
             let (on, at) = (net.constant(1), net.constant(2));
-            let mem = net.memory("ram", "", 4, &[("d", d.ty(), 1)], (on, at, &[d]), (on, at));
+            let mem = net.memory("ram", "", 4, &[("d", d.ty(), 1)]);
+            net.drive_memory(mem, (on, at, &[d]), (on, at));
             net.output("y", net.read(mem, 0), "");
             let program = Program::new(&net.finish(), varying);
             let mut s = Stepper::new(&program, 1);

@@ -77,7 +77,8 @@ fn array(lanes: u32) -> (Rc<Module>, usize) {
     let x = net.input_bundle("x", Interval::signed(16), lanes, "");
     let address = net.input("address", Interval::unsigned(5), "");
     let fields = [("x", Interval::signed(16), lanes)];
-    let row = net.memory("row", "", 32, &fields, (on, address, &[x]), (on, address));
+    let row = net.memory("row", "", 32, &fields);
+    net.drive_memory(row, (on, address, &[x]), (on, address));
     let x = net.read(row, 0);
     let inputs = [
         ("op", op),

@@ -55,7 +55,13 @@ pub fn print(module: &Module, style: &Style) -> String {
     let tables = p.tables();
     let groups: Vec<String> = (0..p.groups.len()).map(|g| p.group(g)).collect();
     let unused = p.unused();
-    let parts = [p.header(), p.ports(), tables, groups.concat(), unused];
+    let groups = groups.concat();
+    let mut ports = p.ports();
+    if !groups.contains("for (") {
+        // A lane count without a loop over lanes: Verilog-2005 would declare an idle genvar.
+        ports = ports.replace(&format!("  genvar {};\n\n", p.scope.lane), "");
+    }
+    let parts = [p.header(), ports, tables, groups, unused];
     let name = style.module_name(&module.name);
     let end = match style.dialect {
         Dialect::SystemVerilog => format!("endmodule : {name}\n"),

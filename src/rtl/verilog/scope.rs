@@ -250,7 +250,7 @@ impl<'m> Scope<'m> {
                 let a = get(*a).bits(0, 1);
                 match a.as_constant() {
                     Some(v) => Value::constant(1 - v, 1, false),
-                    None => one_bit(format!("~{}", self.writer().atom(&a)), a.reads()),
+                    None => inverted(&self.writer().atom(&a), a.reads()),
                 }
             }
             _ => return None,
@@ -307,7 +307,7 @@ impl<'m> Scope<'m> {
             match constant {
                 Some(1) if is_bit => return bit.clone(),
                 Some(0) if is_bit => {
-                    return one_bit(format!("~{}", self.writer().atom(bit)), bit.reads());
+                    return inverted(&self.writer().atom(bit), bit.reads());
                 }
                 _ => {}
             }
@@ -318,6 +318,16 @@ impl<'m> Scope<'m> {
         let side = |v: &Value| if both.is_signed() { w.signed_text(v) } else { w.atom(v) };
         let text = format!("{} {operator} {}", side(&va), side(&vb));
         one_bit(text, [va.reads(), vb.reads()].concat())
+    }
+}
+
+/// `~x`, or `x` for `~x`: a tool may refuse `~~x`.
+fn inverted(atom: &str, reads: Vec<Slice>) -> Value {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "_[]:".contains(c);
+    match atom.strip_prefix('~') {
+        Some(rest) if rest.chars().all(is_word) => one_bit(rest.to_string(), reads),
+        Some(_) => one_bit(format!("~({atom})"), reads),
+        None => one_bit(format!("~{atom}"), reads),
     }
 }
 

@@ -1,0 +1,9 @@
+rtl/mive_ram_1r1w.sv
+rtl/mive_sequencer.sv
+rtl/mive_max_tree.sv
+rtl/mive_magnitude.sv
+rtl/mive_scalar_unit.sv
+rtl/mive_lane.sv
+rtl/mive_sum_tree.sv
+rtl/mive_core.sv
+rtl/mive_tiny.sv

@@ -1,0 +1,37 @@
+// mive_ram_1r1w: memory of one write port and one registered read port.
+//
+// Hand-written template; replace it by the memory macro of your technology.
+// Reading the address that is written in the same cycle gives the old word. The read word holds
+// while ren_i is low. There is no reset: a word is unknown until it is written.
+module mive_ram_1r1w #(
+  parameter int Depth = 16,
+  parameter int Width = 8,
+  parameter int AddressBits = 4
+) (
+  input  logic                   clk_i,
+  input  logic                   wen_i,
+  input  logic [AddressBits-1:0] waddr_i,
+  input  logic [Width-1:0]       wdata_i,
+  input  logic                   ren_i,
+  input  logic [AddressBits-1:0] raddr_i,
+  output logic [Width-1:0]       rdata_o
+);
+
+  logic [Width-1:0] mem_q [0:Depth-1];
+  logic [Width-1:0] rdata_q;
+
+  always_ff @(posedge clk_i) begin
+    if (wen_i) begin
+      mem_q[waddr_i] <= wdata_i;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (ren_i) begin
+      rdata_q <= mem_q[raddr_i];
+    end
+  end
+
+  assign rdata_o = rdata_q;
+
+endmodule : mive_ram_1r1w
