@@ -12,6 +12,7 @@ use crate::engine::Engine;
 use crate::num::IntFormat;
 use crate::num::error_metrics::ErrorMetrics;
 use crate::program::library;
+use crate::tensor::TensorError;
 
 const EDGE: &str = include_str!("../../hw_configs/edge.toml");
 const EDGE16: &str = include_str!("../../hw_configs/edge16.toml");
@@ -48,7 +49,7 @@ pub struct Measured {
     pub worst: String,
     /// Tensors measured.
     pub cases: usize,
-    /// Tensors that the engine refuses, with the reason.
+    /// Tensors that are refused, with the reason: not finite, or past what the engine holds.
     pub refused: Vec<String>,
 }
 
@@ -183,7 +184,7 @@ pub fn measure(entry: &Entry, sources: &Sources) -> Result<Measured, RunError> {
         }
         let figures = match run_tensor(&entry.request(&case), &engine, &|_| ()) {
             Ok(figures) => figures,
-            Err(RunError::Bind(e)) => {
+            Err(e @ (RunError::Bind(_) | RunError::Tensor(TensorError::NonFinite { .. }))) => {
                 measured.refused.push(format!("{}: {e}", case.name));
                 continue;
             }
