@@ -109,8 +109,9 @@ const SHOWN: [&str; 8] = [
 impl<'a> Trace<'a> {
     fn new(program: &Program, loaded: &'a Loaded) -> Self {
         let words = SHOWN.map(|name| {
-            let end = format!("sequencer.{name}");
-            program.words().iter().position(|w| w.name.ends_with(&end)).map(WordId)
+            // A register's word ends in _q.
+            let word = |end: &str| program.word(&format!("core.sequencer.{name}{end}"));
+            word("_q").or_else(|| word(""))
         });
         Self { loaded, words: words.to_vec(), done: [0; 2] }
     }
