@@ -13,3 +13,12 @@ pub fn input_format(text: &str) -> Result<IntFormat, String> {
 pub fn output_format(text: &str) -> Result<IntFormat, String> {
     text.parse().map_err(|_| "expected s8, u8, s16 or u16".into())
 }
+
+/// Cycles FIRST..LAST, the last one excluded.
+pub fn cycles(text: &str) -> Result<std::ops::Range<u64>, String> {
+    let wrong = || "expected FIRST..LAST, such as 0..200".to_string();
+    let (first, last) = text.split_once("..").ok_or_else(wrong)?;
+    let number = |t: &str| t.trim().parse::<u64>().map_err(|_| wrong());
+    let range = number(first)?..number(last)?;
+    if range.is_empty() { Err(wrong()) } else { Ok(range) }
+}

@@ -1,5 +1,6 @@
 //! The command line. A subcommand is one variant of [`Command`] and one file with its arguments and
 //! its `run`. Only this module prints.
+mod accuracy;
 mod args;
 mod check;
 mod demo;
@@ -52,6 +53,8 @@ enum Command {
     Programs(programs::Args),
     /// Run all three operators on real activations that are built in.
     Demo(demo::Args),
+    /// Measure the accuracy table: every configuration and program over populations of rows.
+    Accuracy(accuracy::Args),
 }
 
 /// What went wrong: a message without its `error:`, and the exit status.
@@ -92,5 +95,6 @@ pub fn main() -> Result<ExitCode, Failure> {
         Command::Doctor(args) => doctor::run(&args),
         Command::Programs(args) => programs::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Accuracy(args) => accuracy::run(&args),
     }
 }

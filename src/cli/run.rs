@@ -56,6 +56,13 @@ pub struct Args {
     /// Threads; 0 takes every core. The results do not depend on it.
     #[arg(long, value_name = "N", default_value_t = 0)]
     jobs: usize,
+    /// Print what every cycle does, of the first rows [default: cycles 0..200].
+    #[arg(long, value_name = "FIRST..LAST", num_args = 0..=1, default_missing_value = "0..200")]
+    #[arg(value_parser = args::cycles, conflicts_with = "json")]
+    trace: Option<std::ops::Range<u64>>,
+    /// Every word of the first rows in every cycle, as a VCD.
+    #[arg(long, value_name = "FILE.vcd")]
+    vcd: Option<PathBuf>,
     /// Print the figures as JSON.
     #[arg(long)]
     json: bool,
@@ -81,13 +88,21 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         jobs: args.jobs,
     };
     let display = progress::Display::new();
-    let figures = report::run_tensor(&request, &Engine::describe(&config), &|p| display.show(p));
+    let engine = Engine::describe(&config);
+    let figures = report::run_tensor(&request, &engine, &|p| display.show(p));
+    let watch = report::Watch { trace: args.trace.clone(), vcd: args.vcd.clone() };
+    let watched = (figures.is_ok() && (watch.trace.is_some() || watch.vcd.is_some()))
+        .then(|| report::watch_tensor(&request, &engine, &watch, &|p| display.show(p)));
     display.finish();
     let figures = figures?;
+    let watched = watched.transpose()?;
     if args.json {
         output::print_json(&figures.to_json())?;
     } else {
         output::print(&figures.to_text())?;
+        if let Some(watched) = watched {
+            output::print(&watched.to_text(args.vcd.as_deref()))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

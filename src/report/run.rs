@@ -1,8 +1,9 @@
 //! Streams a tensor through an engine in fixed blocks of rows, spread over threads, and judges every
 //! output. Results are merged in row order: the same bytes for any number of threads.
-use std::sync::Mutex;
+mod walk;
+mod watch;
 
-use rayon::prelude::*;
+use std::sync::Mutex;
 
 use super::cycles;
 use super::error::RunError;
@@ -17,6 +18,9 @@ use crate::reference;
 use crate::rtl::step::Mode;
 use crate::simulate::{Parameters, Rows, Session, Simulator, Stall};
 use crate::tensor::{Scale, TensorWriter, absmax_scale};
+use walk::Walk;
+pub use walk::{OnProgress, Progress};
+pub use watch::{Watch, Watched};
 
 /// Streams of a session: rows that are stepped together.
 const STREAMS: usize = 64;
@@ -25,18 +29,6 @@ const BUFFERED: usize = 1 << 19;
 
 /// Largest epsilon in squared codes; every code squared and summed stays below 2^48.
 const EPS_CODES_MAX: f64 = 1e200;
-
-/// How far a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// What the rows are read for.
-    pub stage: &'static str,
-    pub rows_done: usize,
-    pub rows: usize,
-}
-
-/// A callback that shows progress; called from one thread at a time.
-pub type OnProgress<'a> = dyn Fn(Progress) + Sync + 'a;
 
 /// The exact operator with one set of parameters.
 struct Exact<'a> {
@@ -53,39 +45,6 @@ impl Exact<'_> {
             Operator::LayerNorm => reference::layernorm(x, self.gamma, self.beta, self.eps, out),
             Operator::RmsNorm => reference::rmsnorm(x, self.gamma, self.eps, out),
         }
-    }
-}
-
-/// Threads and the walk over a tensor's blocks.
-struct Walk<'a> {
-    pool: rayon::ThreadPool,
-    n_rows: usize,
-    block: usize,
-    on_progress: &'a OnProgress<'a>,
-}
-
-impl Walk<'_> {
-    /// Works on every block, in parallel, and takes the results in row order.
-    fn pass<T: Send>(
-        &self,
-        stage: &'static str,
-        work: impl Fn(usize, usize) -> Result<T, RunError> + Sync,
-        mut take: impl FnMut(T) -> Result<(), RunError>,
-    ) -> Result<(), RunError> {
-        let at_once = self.pool.current_num_threads();
-        let firsts: Vec<usize> = (0..self.n_rows).step_by(self.block).collect();
-        for batch in firsts.chunks(at_once) {
-            let count = |first: usize| self.block.min(self.n_rows - first);
-            let done: Vec<Result<T, RunError>> = self
-                .pool
-                .install(|| batch.par_iter().map(|&first| work(first, count(first))).collect());
-            for result in done {
-                take(result?)?;
-            }
-            let rows_done = batch.last().map_or(0, |&first| first + count(first));
-            (self.on_progress)(Progress { stage, rows_done, rows: self.n_rows });
-        }
-        Ok(())
     }
 }
 
@@ -110,6 +69,35 @@ struct Outcome {
     masked_rows: u64,
 }
 
+/// Settles everything before the engine sees a row.
+fn prepare<'a>(plan: &'a Plan, engine: &Engine, walk: &Walk<'_>) -> Result<Job<'a>, RunError> {
+    let quantiser = quantiser(plan, walk)?;
+    check_eps(plan, &quantiser)?;
+    let gamma = held::hold_gamma(plan, &engine.widths)?;
+    let output_scale = output_scale(plan, walk, &quantiser, &gamma)?;
+    let beta = held::hold_beta(plan, &engine.widths, output_scale);
+    let binding = binding(plan, &quantiser, gamma.scale, output_scale);
+    let loaded = bind(&plan.program, engine, &binding)?;
+    let parameters = held::parameters(&gamma, &beta);
+    Ok(Job { plan, quantiser, gamma, beta, output_scale, loaded, parameters })
+}
+
+/// Runs the first rows of a tensor and shows every cycle of them.
+///
+/// # Errors
+/// As [`run_tensor`].
+pub fn watch_tensor(
+    request: &Request,
+    engine: &Engine,
+    watch: &Watch,
+    on_progress: &OnProgress<'_>,
+) -> Result<Watched, RunError> {
+    let plan = plan::plan(request, &engine.config)?;
+    check_formats(&plan, engine)?;
+    let walk = Walk::new(request, &plan, on_progress)?;
+    prepare(&plan, engine, &walk)?.watch(&Simulator::new(engine), watch)
+}
+
 /// Runs a tensor; writes the output codes where a path is given.
 ///
 /// # Errors
@@ -126,19 +114,8 @@ pub fn run_tensor(
         .map(|path| TensorWriter::create(path, plan.out_format, shape))
         .transpose()?;
     let (n_rows, row_len) = (plan.input.n_rows(), plan.input.row_len());
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(request.jobs).build().map_err(|e| {
-        RunError::request("--jobs", e.to_string(), "threads that can be started", "give fewer")
-    })?;
-    let walk = Walk { pool, n_rows, block: input::rows_per_block(n_rows, row_len), on_progress };
-    let quantiser = quantiser(&plan, &walk)?;
-    check_eps(&plan, &quantiser)?;
-    let gamma = held::hold_gamma(&plan, &engine.widths)?;
-    let output_scale = output_scale(&plan, &walk, &quantiser, &gamma)?;
-    let beta = held::hold_beta(&plan, &engine.widths, output_scale);
-    let binding = binding(&plan, &quantiser, gamma.scale, output_scale);
-    let loaded = bind(&plan.program, engine, &binding)?;
-    let parameters = held::parameters(&gamma, &beta);
-    let job = Job { plan: &plan, quantiser, gamma, beta, output_scale, loaded, parameters };
+    let walk = Walk::new(request, &plan, on_progress)?;
+    let job = prepare(&plan, engine, &walk)?;
     let simulator = Simulator::new(engine);
     let lanes = engine.config.lanes;
     let cycles = cycles::count(&simulator, &job.loaded, &job.parameters, lanes, n_rows);
@@ -173,7 +150,7 @@ pub fn run_tensor(
         is_input_scale_given: plan.input_scale.is_some(),
         is_all_zero: job.quantiser.is_all_zero,
         k_max: job.quantiser.row_absmax_of.map(|_| job.quantiser.k_max),
-        output_scale: output_scale.get(),
+        output_scale: job.output_scale.get(),
         is_output_scale_measured: plan.output_scale.is_none() && !plan.is_softmax(),
         zero_point: plan.zero_point,
         gamma_scale: job.gamma.scale,

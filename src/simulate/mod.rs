@@ -197,6 +197,17 @@ impl Session<'_> {
 
     /// Runs rows: stream s takes rows `s * per_stream` on. `out` takes the codes, as long as `rows.x`.
     pub fn run(&mut self, rows: &Rows, stall: &mut Stall, out: &mut [i32]) -> BlockReport {
+        self.run_watched(rows, stall, out, &mut |_, _| ())
+    }
+
+    /// As [`Self::run`], and shows each cycle before its clock: its number and the settled words.
+    pub fn run_watched(
+        &mut self,
+        rows: &Rows,
+        stall: &mut Stall,
+        out: &mut [i32],
+        watch: &mut dyn FnMut(u64, &Stepper),
+    ) -> BlockReport {
         let p = self.simulator.ports;
         let lanes = self.simulator.lanes;
         let streams = self.stepper.streams();
@@ -249,6 +260,7 @@ impl Session<'_> {
                     ended = Some(row);
                 }
             }
+            watch(cycle, &self.stepper);
             self.stepper.clock();
             cycle += 1;
         }
