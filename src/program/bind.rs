@@ -317,6 +317,17 @@ fn precision(
             b.output_format.max()
         )));
     }
+    if let (Some(&raw), true) = (names.get("e2_raw"), b.k_max > 0) {
+        // With k the sum would leave the accumulator, or the bound no longer outweigh a variance.
+        let most = libm::exp2(f64::from(w.accumulator) - 3.0);
+        if raw * libm::exp2(2.0 * f64::from(b.k_max)) > most {
+            return Err(needs(format!(
+                "cannot hold eps = {:e} with row scales down to 2^-{} at N = {}; give a smaller eps, or \
+                 one scale for the tensor",
+                b.eps, b.k_max, b.row_len
+            )));
+        }
+    }
     if let (Family::Norm, Some(&ec)) = (program.family, names.get("ec")) {
         // The row's shift for the smallest variance of integers that are not all the same, N var = 1/2.
         let half_f = f64::from(w.accumulator_fraction / 2);

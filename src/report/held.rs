@@ -19,7 +19,7 @@ pub struct HeldGamma {
     pub real: Option<Vec<f64>>,
 }
 
-/// Beta at the output's scale with 7 fraction bits.
+/// Beta at the output's scale with the output stage's fraction bits.
 #[derive(Clone, Debug, Default)]
 pub struct HeldBeta {
     /// As the parameter store takes them, rounding half included.
@@ -44,7 +44,7 @@ pub fn hold_gamma(plan: &Plan, w: &Widths) -> Result<HeldGamma, RunError> {
     Ok(HeldGamma { codes, scale: Some(scale.get()), real: Some(real) })
 }
 
-/// Quantises beta to 2^-7 of an output LSB.
+/// Quantises beta to 2^-`OUTPUT_FRACTION` of an output LSB.
 pub fn hold_beta(plan: &Plan, w: &Widths, output_scale: Scale) -> HeldBeta {
     let Some(beta) = &plan.beta else { return HeldBeta::default() };
     let scale = output_scale.get() / f64::from(1u32 << OUTPUT_FRACTION);

@@ -68,7 +68,7 @@ impl Rows<'_> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameters {
     pub gamma: Vec<i32>,
-    /// Codes of beta with 7 fraction bits below an output LSB, half included.
+    /// Codes of beta with the output stage's fraction bits, rounding half included.
     pub beta: Vec<i32>,
 }
 
