@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{Failure, output, progress};
 use crate::config;
+use crate::emit;
 use crate::engine::Engine;
 use crate::report::{self, Request, RunFigures};
 
@@ -79,7 +80,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             &json!({"schema_version": 1, "out": args.out, "rtl": rtl, "runs": runs}),
         )?;
     } else {
-        output::print(&text(&args.out, rtl.as_deref(), &figures))?;
+        output::print(&text(&args.out, &rtl, &figures))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -124,13 +125,15 @@ fn fill(folder: &Path) -> Result<Vec<RunFigures>, Failure> {
     Ok(figures)
 }
 
-/// Emits the RTL of `edge` to the demo's folder. Hook: `mive emit` brings the writer; until then
-/// there is no folder to name.
-fn emit_rtl(_out: &Path) -> Result<Option<PathBuf>, Failure> {
-    Ok(None)
+/// Emits `edge` as Verilog into the demo's folder.
+fn emit_rtl(out: &Path) -> Result<PathBuf, Failure> {
+    let folder = out.join("rtl_edge");
+    let engine = Engine::describe(&config::load(&out.join("edge.toml"))?);
+    emit::write(&folder, &engine, &emit::Options::default())?;
+    Ok(folder)
 }
 
-fn text(out: &Path, rtl: Option<&Path>, figures: &[RunFigures]) -> String {
+fn text(out: &Path, rtl: &Path, figures: &[RunFigures]) -> String {
     let mut text = format!(
         "{:<18}{:<8}{:>9} {:<11}{:>8}{:>11}{:>9}{:>9}{:>10}{:>11}\n",
         "program",
@@ -163,9 +166,6 @@ fn text(out: &Path, rtl: Option<&Path>, figures: &[RunFigures]) -> String {
     }
     text += "\nErrors are against the exact operator on the same quantised input and parameters.\n";
     text += &format!("Tensors, configurations and results are in {}", out.display());
-    match rtl {
-        Some(rtl) => text += &format!(", the RTL of `edge` in {}\n", rtl.display()),
-        None => text.push('\n'),
-    }
+    text += &format!(", the RTL of `edge` in {}\n", rtl.display());
     text
 }
