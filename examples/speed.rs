@@ -15,9 +15,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-const ROWS: usize = 1024;
+const ROWS: usize = 2048;
 const ROW_LEN: usize = 768;
-const STREAMS: usize = 128;
+const STREAMS: usize = 256;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).unwrap_or("hw_configs/edge.toml".to_string());
