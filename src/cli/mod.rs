@@ -1,4 +1,4 @@
-//! The command line. A subcommand is one variant of [`Command`] and one file with its arguments and
+//! The command line. A subcommand is one variant of `Command` and one file with its arguments and
 //! its `run`. Only this module prints.
 mod accuracy;
 mod args;

@@ -36,7 +36,7 @@ fn wires(layout: &Layout) -> String {
 /// are comment lines.
 ///
 /// # Errors
-/// As [`fill`].
+/// As `fill`.
 pub fn self_checking(
     layout: &Layout,
     names: &Names,
@@ -76,7 +76,7 @@ pub fn self_checking(
 /// The C++ bench and its wrapper module, for Verilator: (wrapper, main).
 ///
 /// # Errors
-/// As [`fill`].
+/// As `fill`.
 pub fn for_verilator(layout: &Layout, names: &Names) -> Result<(String, String), EmitError> {
     let outputs = &layout.outputs;
     let got_bits: u32 = outputs.iter().map(Wire::bits).sum();

@@ -174,9 +174,9 @@ ScalarKind {
     Alu = "alu",
     /// product = x * y, digit by digit.
     Mul = "mul",
-    /// g[rd] = mantissa of A in [1, 2), e = position of its leading one.
+    /// `g[rd]` = mantissa of A in [1, 2), e = position of its leading one.
     Norm = "norm",
-    /// The row's mantissa and shift from g[ra] and e.
+    /// The row's mantissa and shift from `g[ra]` and e.
     SetS = "sets",
     /// The row's addend from A.
     SetC = "setc",
@@ -185,19 +185,19 @@ ScalarKind {
 }}
 symbols! {
 /// First operand of the adder.
-AluA { Zero = "0", /** The accumulator A. */ Acc = "a", /** g[ra]. */ Reg = "g", Immediate = "imm", /** Intercept of the table at g[ra]. */ Table = "table" }}
+AluA { Zero = "0", /** The accumulator A. */ Acc = "a", /** `g[ra]`. */ Reg = "g", Immediate = "imm", /** Intercept of the table at `g[ra]`. */ Table = "table" }}
 symbols! {
 /// Second operand of the adder.
 AluB { Zero = "0", /** The product. */ Product = "prod", /** The product times 2^F. */ ProductF = "prodf", /** The product's high part, a product of fractions. */ High = "high" }}
 symbols! {
 /// What the adder's result goes to.
-Dst { Acc = "a", Reg = "g", /** g[rd], as the result of a table. */ Table = "table" }}
+Dst { Acc = "a", Reg = "g", /** `g[rd]`, as the result of a table. */ Table = "table" }}
 symbols! {
 /// Parallel operand of the multiplier.
-X { Reg = "g", /** Largest kept element of the row. */ Max = "max", /** Slope of the table at g[ra]. */ Slope = "slope", /** g[ra], halved when e is even. */ Half = "half" }}
+X { Reg = "g", /** Largest kept element of the row. */ Max = "max", /** Slope of the table at `g[ra]`. */ Slope = "slope", /** `g[ra]`, halved when e is even. */ Half = "half" }}
 symbols! {
 /// Serial operand of the multiplier.
-Y { Reg = "g", Immediate = "imm", /** High part of the last product. */ High = "high", /** Position in the table's segment at g[ra]. */ Position = "lo", /** 2^(immediate + 2k), k of the row's scale. */ Power = "pow" }}
+Y { Reg = "g", Immediate = "imm", /** High part of the last product. */ High = "high", /** Position in the table's segment at `g[ra]`. */ Position = "lo", /** 2^(immediate + 2k), k of the row's scale. */ Power = "pow" }}
 symbols! {
 /// Table of the scalar unit.
 Table { Log2 = "log2", Rsqrt = "rsqrt", Reciprocal = "recip" }}

@@ -69,7 +69,7 @@ pub fn print(module: &Module, style: &Style) -> String {
 /// The text of every distinct module under `top` with its file name, children before their parents.
 ///
 /// # Panics
-/// As [`print`], and when two different modules share a name.
+/// As [`print()`], and when two different modules share a name.
 pub fn print_all(top: &Rc<Module>, style: &Style) -> Vec<(String, String)> {
     let mut modules: Vec<Rc<Module>> = vec![];
     collect(top, &mut modules);
