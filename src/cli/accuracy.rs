@@ -1,10 +1,11 @@
 //! `mive accuracy`: the table of errors.
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{Failure, output};
 use crate::report::accuracy::{Sources, csv, entries, measure_all};
+use crate::tensor::AtomicFile;
 
 /// Arguments of `mive accuracy`.
 #[derive(Debug, clap::Args)]
@@ -27,13 +28,18 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let sources = Sources { public: Some(args.public.clone()), stress: args.stress.clone() };
     let mut all = entries(&sources);
     all.retain(|e| args.only.as_ref().is_none_or(|only| e.config == only));
+    // A file that cannot be written is refused before the work.
+    let out = args.out.as_ref().map(AtomicFile::create).transpose()?;
     let bar = indicatif::ProgressBar::new(all.len() as u64);
     let lines = measure_all(&all, &sources, &|_| bar.inc(1));
     bar.finish_and_clear();
     let lines = lines?;
     let text = csv(&lines);
-    match &args.out {
-        Some(path) => write(path, &text)?,
+    match out {
+        Some(mut out) => {
+            out.write_all(text.as_bytes()).map_err(|e| Failure::input(out.refusal(&e)))?;
+            out.finish()?;
+        }
         None => output::print(&text)?,
     }
     let is_met = lines.iter().all(|l| {
@@ -41,17 +47,4 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         error && share != Some(false) && sqnr != Some(false)
     });
     Ok(ExitCode::from(u8::from(!is_met)))
-}
-
-/// Whole or not at all.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let wrong = |e: std::io::Error| {
-        let place = path.display();
-        Failure::input(format!("{place}: found {e}, expected a file to write; check the folder"))
-    };
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(wrong)?;
-    file.write_all(text.as_bytes()).map_err(wrong)?;
-    file.persist(path).map_err(|e| wrong(e.error))?;
-    Ok(())
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::report::run::Progress;
+use crate::report::run::{Event, Progress};
 
 /// A job that is done sooner shows nothing.
 const QUIET: Duration = Duration::from_secs(2);
@@ -35,7 +35,17 @@ impl Display {
         Self { bar, last: Mutex::new(now), started: now }
     }
 
-    pub fn show(&self, p: Progress) {
+    pub fn show(&self, event: Event) {
+        match event {
+            Event::Progress(p) => self.progress(p),
+            Event::Note(text) => match &self.bar {
+                Some(bar) => bar.suspend(|| eprintln!("note: {text}")),
+                None => eprintln!("note: {text}"),
+            },
+        }
+    }
+
+    fn progress(&self, p: Progress) {
         if self.started.elapsed() < QUIET {
             return;
         }

@@ -7,7 +7,7 @@ use crate::config;
 use crate::engine::Engine;
 use crate::isa::{self, Program};
 use crate::num::IntFormat;
-use crate::report::{self, Request};
+use crate::report::{self, Request, TraceTo, Watch};
 
 /// Arguments of `mive run`.
 #[derive(Debug, clap::Args)]
@@ -56,13 +56,20 @@ pub struct Args {
     /// Threads; 0 takes every core. The results do not depend on it.
     #[arg(long, value_name = "N", default_value_t = 0)]
     jobs: usize,
-    /// Print what every cycle does, of the first rows [default: cycles 0..200].
-    #[arg(long, value_name = "FIRST..LAST", num_args = 0..=1, default_missing_value = "0..200")]
-    #[arg(value_parser = args::cycles, conflicts_with = "json")]
-    trace: Option<std::ops::Range<u64>>,
-    /// Every word of the first rows in every cycle, as a VCD.
+    /// What every cycle does, a line each: printed, or in FILE.
+    ///
+    /// Cycle 0 is the one that accepts the first beat, after loading.
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    trace: Option<Option<PathBuf>>,
+    /// Every word in every cycle, as a VCD with the names of the emitted test bench.
+    ///
+    /// Cycle k is the time from 10 k to 10 k + 10 ns; the clock rises where a cycle begins. Cycle 0 is the one
+    /// that accepts the first beat: the test bench has loading before it.
     #[arg(long, value_name = "FILE.vcd")]
     vcd: Option<PathBuf>,
+    /// Cycles that --trace and --vcd show, the last one excluded [default: 0..200 printed, 0..4096 in a file].
+    #[arg(long, value_name = "FIRST..LAST", value_parser = args::cycles)]
+    watch: Option<std::ops::Range<u64>>,
     /// Print the figures as JSON.
     #[arg(long)]
     json: bool,
@@ -86,25 +93,48 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         in_format: args.in_format,
         out_format: args.out_format,
         jobs: args.jobs,
+        watch: watch(args)?,
     };
     let display = progress::Display::new();
     let engine = Engine::describe(&config);
-    let figures = report::run_tensor(&request, &engine, &|p| display.show(p));
-    let watch = report::Watch { trace: args.trace.clone(), vcd: args.vcd.clone() };
-    let watched = (figures.is_ok() && (watch.trace.is_some() || watch.vcd.is_some()))
-        .then(|| report::watch_tensor(&request, &engine, &watch, &|p| display.show(p)));
+    let figures = report::run_tensor(&request, &engine, &|event| display.show(event));
     display.finish();
     let figures = figures?;
-    let watched = watched.transpose()?;
     if args.json {
         output::print_json(&figures.to_json())?;
     } else {
         output::print(&figures.to_text())?;
-        if let Some(watched) = watched {
-            output::print(&watched.to_text(args.vcd.as_deref()))?;
-        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What to show cycle by cycle.
+fn watch(args: &Args) -> Result<Watch, Failure> {
+    let trace = match &args.trace {
+        None => None,
+        Some(None) if args.json => {
+            return Err(Failure::input(
+                "--trace: found no file beside --json, expected standard output for one of them; give \
+                 --trace FILE, or leave --json out",
+            ));
+        }
+        Some(None) => Some(TraceTo::Text),
+        Some(Some(path)) => {
+            if args::cycles(&path.to_string_lossy()).is_ok() {
+                let cycles = path.display();
+                return Err(Failure::input(format!(
+                    "--trace: found {cycles}, expected the name of a file; cycles are given as --watch {cycles}"
+                )));
+            }
+            Some(TraceTo::File(path.clone()))
+        }
+    };
+    if args.watch.is_some() && trace.is_none() && args.vcd.is_none() {
+        return Err(Failure::input(
+            "--watch: found neither --trace nor --vcd, expected one that shows the cycles; add it",
+        ));
+    }
+    Ok(Watch { trace, vcd: args.vcd.clone(), cycles: args.watch.clone() })
 }
 
 /// A program in a file: anything that is not a bare word.

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use serde_json::{Map, Value, json};
 
 use super::cycles::Cycles;
+use super::run::Watched;
 use crate::num::IntFormat;
 use crate::num::error_metrics::ErrorMetrics;
 
@@ -54,6 +55,8 @@ pub struct RunFigures {
     pub lanes: u32,
     /// Micro-ops a chunk.
     pub slots: u32,
+    /// What was shown cycle by cycle, if anything.
+    pub watched: Option<Watched>,
 }
 
 const NO_REFERENCE: &str = "the program names no reference";
@@ -123,6 +126,9 @@ impl RunFigures {
         );
         map.insert("elements_per_cycle".into(), json!(self.cycles.elements_per_cycle));
         map.insert("elements_per_cycle_bound".into(), json!(self.cycles.elements_per_cycle_bound));
+        if let Some(watched) = &self.watched {
+            map.insert("watched".into(), watched.to_json());
+        }
         Value::Object(map)
     }
 
@@ -207,7 +213,7 @@ impl RunFigures {
         for (name, value) in lines {
             let _ = writeln!(text, "{name:<10}{value}");
         }
-        text
+        text + &self.watched.as_ref().map_or(String::new(), Watched::to_text)
     }
 
     fn error_table(&self) -> String {

@@ -14,4 +14,4 @@ pub mod run;
 pub use error::RunError;
 pub use figures::RunFigures;
 pub use plan::Request;
-pub use run::{Watch, Watched, run_tensor, watch_tensor};
+pub use run::{TraceTo, Watch, Watched, run_tensor};

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::RunError;
+use super::run::Watch;
 use crate::config::HwConfig;
 use crate::engine::Widths;
 use crate::isa::{Family, Program};
@@ -41,6 +42,8 @@ pub struct Request {
     pub out_format: Option<IntFormat>,
     /// Threads; 0 takes every core.
     pub jobs: usize,
+    /// The first cycles, word by word.
+    pub watch: Watch,
 }
 
 /// The operator of `reference` that a program computes.

@@ -19,8 +19,8 @@ use crate::rtl::step::Mode;
 use crate::simulate::{Parameters, Rows, Session, Simulator, Stall};
 use crate::tensor::{Scale, TensorWriter, absmax_scale};
 use walk::Walk;
-pub use walk::{OnProgress, Progress};
-pub use watch::{Watch, Watched};
+pub use walk::{Event, OnEvent, Progress};
+pub use watch::{TraceTo, Watch, Watched};
 
 /// Streams of a session: rows that are stepped together.
 const STREAMS: usize = 64;
@@ -82,30 +82,14 @@ fn prepare<'a>(plan: &'a Plan, engine: &Engine, walk: &Walk<'_>) -> Result<Job<'
     Ok(Job { plan, quantiser, gamma, beta, output_scale, loaded, parameters })
 }
 
-/// Runs the first rows of a tensor and shows every cycle of them.
-///
-/// # Errors
-/// As [`run_tensor`].
-pub fn watch_tensor(
-    request: &Request,
-    engine: &Engine,
-    watch: &Watch,
-    on_progress: &OnProgress<'_>,
-) -> Result<Watched, RunError> {
-    let plan = plan::plan(request, &engine.config)?;
-    check_formats(&plan, engine)?;
-    let walk = Walk::new(request, &plan, on_progress)?;
-    prepare(&plan, engine, &walk)?.watch(&Simulator::new(engine), watch)
-}
-
-/// Runs a tensor; writes the output codes where a path is given.
+/// Runs a tensor; writes the output codes where a path is given, and shows the first cycles where asked.
 ///
 /// # Errors
 /// The first thing that is wrong, see [`RunError`]; no output file is left behind then.
 pub fn run_tensor(
     request: &Request,
     engine: &Engine,
-    on_progress: &OnProgress<'_>,
+    on_event: &OnEvent<'_>,
 ) -> Result<RunFigures, RunError> {
     let plan = plan::plan(request, &engine.config)?;
     check_formats(&plan, engine)?;
@@ -113,12 +97,21 @@ pub fn run_tensor(
     let mut writer = (request.output.as_ref())
         .map(|path| TensorWriter::create(path, plan.out_format, shape))
         .transpose()?;
+    let files = request.watch.open(request.output.as_deref())?;
     let (n_rows, row_len) = (plan.input.n_rows(), plan.input.row_len());
-    let walk = Walk::new(request, &plan, on_progress)?;
+    let walk = Walk::new(request, &plan, on_event)?;
     let job = prepare(&plan, engine, &walk)?;
     let simulator = Simulator::new(engine);
     let lanes = engine.config.lanes;
     let cycles = cycles::count(&simulator, &job.loaded, &job.parameters, lanes, n_rows);
+    let (watched, files) = match request.watch.is_asked() {
+        true => {
+            let watch = &request.watch;
+            let (w, f) = job.watch(engine, &simulator, watch, files, cycles.total, on_event)?;
+            (Some(w), f)
+        }
+        false => (None, files),
+    };
     let most = (BUFFERED / engine.config.n_max as usize).clamp(4, STREAMS);
     let streams = most.min(walk.block);
     let sessions = Mutex::new(vec![]);
@@ -137,6 +130,7 @@ pub fn run_tensor(
     if let Some(writer) = writer {
         writer.finish()?;
     }
+    files.finish()?;
     Ok(RunFigures {
         program: job.loaded.name.clone(),
         config: engine.config.name.clone(),
@@ -168,6 +162,7 @@ pub fn run_tensor(
         cycles,
         lanes,
         slots: job.loaded.body_slots.iter().sum(),
+        watched,
     })
 }
 

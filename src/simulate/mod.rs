@@ -197,16 +197,17 @@ impl Session<'_> {
 
     /// Runs rows: stream s takes rows `s * per_stream` on. `out` takes the codes, as long as `rows.x`.
     pub fn run(&mut self, rows: &Rows, stall: &mut Stall, out: &mut [i32]) -> BlockReport {
-        self.run_watched(rows, stall, out, &mut |_, _| ())
+        self.run_watched(rows, stall, out, &mut |_, _| true)
     }
 
-    /// As [`Self::run`], and shows each cycle before its clock: its number and the settled words.
+    /// As [`Self::run`], and shows each cycle before its clock: its number and the settled words. The run
+    /// ends early, in the middle of whatever is under way, when `watch` says false.
     pub fn run_watched(
         &mut self,
         rows: &Rows,
         stall: &mut Stall,
         out: &mut [i32],
-        watch: &mut dyn FnMut(u64, &Stepper),
+        watch: &mut dyn FnMut(u64, &Stepper) -> bool,
     ) -> BlockReport {
         let p = self.simulator.ports;
         let lanes = self.simulator.lanes;
@@ -260,7 +261,9 @@ impl Session<'_> {
                     ended = Some(row);
                 }
             }
-            watch(cycle, &self.stepper);
+            if !watch(cycle, &self.stepper) {
+                break;
+            }
             self.stepper.clock();
             cycle += 1;
         }

@@ -1,11 +1,13 @@
 //! Tensors on disk and their integer codes: `.npy` files read in place, codes streamed out,
 //! scales and quantisation.
+mod atomic;
 mod error;
 mod file;
 mod header;
 pub mod quantise;
 mod writer;
 
+pub use atomic::AtomicFile;
 pub use error::TensorError;
 pub use file::TensorFile;
 pub use header::{DType, ElementKind};

@@ -1,10 +1,8 @@
-//! Writing `.npy` tensors: rows are streamed to a temporary file beside the target, which is
-//! renamed when it is complete.
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+//! Writing `.npy` tensors: rows are streamed to a file that appears when it is complete.
+use std::io::Write;
+use std::path::Path;
 
-use tempfile::NamedTempFile;
-
+use super::atomic::AtomicFile;
 use super::error::{TensorError, shape_text};
 use crate::num::IntFormat;
 
@@ -19,11 +17,10 @@ pub struct TensorWriter {
     bytes: Vec<u8>,
 }
 
-/// The temporary file, whatever its element type.
+/// The file, whatever its element type.
 #[derive(Debug)]
 struct Sink {
-    path: PathBuf,
-    file: BufWriter<NamedTempFile>,
+    file: AtomicFile,
     row_len: usize,
     n_elements: usize,
     n_written: usize,
@@ -60,7 +57,7 @@ impl TensorWriter {
             if !(lo..=hi).contains(&i64::from(code)) {
                 let index = self.sink.n_written + i;
                 let (row, column) = (index / self.sink.row_len, index % self.sink.row_len);
-                let path = self.sink.path.clone();
+                let path = self.sink.file.path().to_path_buf();
                 return Err(TensorError::OutOfRange {
                     path,
                     row,
@@ -100,45 +97,8 @@ impl Sink {
                 expected: "at least one row of at least one element".into(),
             });
         };
-        let refuse = |found: &str, expected| TensorError::Output {
-            path: path.into(),
-            found: found.into(),
-            expected,
-        };
-        if let Ok(existing) = std::fs::metadata(path) {
-            if existing.is_dir() {
-                return Err(refuse("a directory", "the name of a file"));
-            }
-            if !existing.is_file() {
-                return Err(refuse("a device or pipe", "the name of a file"));
-            }
-            if existing.permissions().readonly() {
-                return Err(refuse("a read-only file", "a file that may be replaced"));
-            }
-        }
-        if path.file_name().is_none() {
-            return Err(refuse("no file name", "the name of a file"));
-        }
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        if !folder.exists() {
-            return Err(refuse("no such folder", "an existing folder"));
-        }
-        if !folder.is_dir() {
-            return Err(refuse("a file in the place of the folder", "an existing folder"));
-        }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".mive-").suffix(".npy.part");
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder
-            .tempfile_in(folder)
-            .map_err(|e| refuse(&e.kind().to_string(), "a folder that may be written"))?;
         let mut sink = Self {
-            path: path.into(),
-            file: BufWriter::with_capacity(1 << 16, file),
+            file: AtomicFile::create(path)?,
             row_len: shape.last().copied().unwrap_or(1),
             n_elements: bytes / item_size,
             n_written: 0,
@@ -153,11 +113,11 @@ impl Sink {
             return Ok(());
         }
         let expected = format!("whole rows of {}, at most {left} elements", self.row_len);
-        Err(TensorError::Count { path: self.path.clone(), found: count, expected })
+        Err(TensorError::Count { path: self.file.path().into(), found: count, expected })
     }
 
     fn write(&mut self, count: usize, bytes: &[u8]) -> Result<(), TensorError> {
-        self.file.write_all(bytes).map_err(|e| TensorError::output(&self.path, &e))?;
+        self.file.write_all(bytes).map_err(|e| self.file.refusal(&e))?;
         self.n_written += count;
         Ok(())
     }
@@ -165,12 +125,10 @@ impl Sink {
     fn finish(self) -> Result<(), TensorError> {
         if self.n_written != self.n_elements {
             let expected = self.n_elements.to_string();
-            return Err(TensorError::Count { path: self.path, found: self.n_written, expected });
+            let path = self.file.path().to_path_buf();
+            return Err(TensorError::Count { path, found: self.n_written, expected });
         }
-        let file =
-            self.file.into_inner().map_err(|e| TensorError::output(&self.path, e.error()))?;
-        file.persist(&self.path).map_err(|e| TensorError::output(&self.path, &e.error))?;
-        Ok(())
+        self.file.finish()
     }
 }
 

@@ -12,15 +12,23 @@ pub struct Progress {
     pub rows: usize,
 }
 
-/// A callback that shows progress; called from one thread at a time.
-pub type OnProgress<'a> = dyn Fn(Progress) + Sync + 'a;
+/// What a job has to say while it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    Progress(Progress),
+    /// Something to know beforehand, such as the size of a large file.
+    Note(String),
+}
+
+/// A callback that shows events; called from one thread at a time.
+pub type OnEvent<'a> = dyn Fn(Event) + Sync + 'a;
 
 /// Threads and the walk over a tensor's blocks.
 pub(super) struct Walk<'a> {
     pub pool: rayon::ThreadPool,
     pub n_rows: usize,
     pub block: usize,
-    pub on_progress: &'a OnProgress<'a>,
+    pub on_event: &'a OnEvent<'a>,
 }
 
 impl<'a> Walk<'a> {
@@ -29,7 +37,7 @@ impl<'a> Walk<'a> {
     pub fn new(
         request: &Request,
         plan: &Plan,
-        on_progress: &'a OnProgress<'a>,
+        on_event: &'a OnEvent<'a>,
     ) -> Result<Self, RunError> {
         let (n_rows, row_len) = (plan.input.n_rows(), plan.input.row_len());
         let pool =
@@ -37,7 +45,7 @@ impl<'a> Walk<'a> {
                 let expected = "threads that can be started";
                 RunError::request("--jobs", e.to_string(), expected, "give fewer")
             })?;
-        Ok(Self { pool, n_rows, block: input::rows_per_block(n_rows, row_len), on_progress })
+        Ok(Self { pool, n_rows, block: input::rows_per_block(n_rows, row_len), on_event })
     }
 
     /// Works on every block, in parallel, and takes the results in row order.
@@ -58,7 +66,8 @@ impl<'a> Walk<'a> {
                 take(result?)?;
             }
             let rows_done = batch.last().map_or(0, |&first| first + count(first));
-            (self.on_progress)(Progress { stage, rows_done, rows: self.n_rows });
+            let progress = Progress { stage, rows_done, rows: self.n_rows };
+            (self.on_event)(Event::Progress(progress));
         }
         Ok(())
     }

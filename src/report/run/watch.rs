@@ -1,246 +1,236 @@
-//! The first rows of a tensor, word by word: a cycle trace and a VCD.
+//! The first cycles of a run, word by word: a trace in text and a VCD.
+//!
+//! Cycle 0 is the one in which the first beat is offered and accepted, after loading. The same cycles
+//! are counted by [`super::cycles`].
+mod dump;
+mod trace;
+
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use vcd::{IdCode, TimescaleUnit, Value};
+use serde_json::{Value, json};
 
-use super::{Job, RunError, input};
-use crate::program::Loaded;
-use crate::rtl::step::{Mode, Program, Stepper, WordId};
+use super::{Event, Job, OnEvent, RunError, input};
+use crate::engine::Engine;
+use crate::rtl::step::Mode;
 use crate::simulate::{Rows, Simulator, Stall};
+use crate::tensor::AtomicFile;
+use dump::Dump;
+use trace::Trace;
 
-/// Most elements of the rows that are watched; a row is whole.
-const WATCHED: usize = 8192;
-/// Most rows that are watched.
-const ROWS: usize = 4;
+/// Cycles of a trace that is printed, and of a file.
+const PRINTED: u64 = 200;
+const FILED: u64 = 4096;
+/// Bytes from which a file is announced before it is written.
+const LARGE: u64 = 64 << 20;
 
-/// What to watch.
+/// What to show, and where it goes.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
-    /// Cycles of the trace, counted from the first accepted beat.
-    pub trace: Option<Range<u64>>,
+    pub trace: Option<TraceTo>,
     pub vcd: Option<PathBuf>,
+    /// Cycles that are shown; a few by default.
+    pub cycles: Option<Range<u64>>,
 }
 
-/// What was seen.
+/// Where a trace goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TraceTo {
+    /// Into [`Watched::trace`], for the caller to print.
+    Text,
+    File(PathBuf),
+}
+
+/// What was shown.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
+    /// The trace, where it was asked for as text.
     pub trace: String,
-    pub rows: usize,
-    pub cycles: u64,
-    /// Bytes of the VCD.
-    pub vcd_bytes: u64,
+    /// Cycles that are in the trace and in the VCD.
+    pub trace_cycles: Option<Range<u64>>,
+    pub vcd_cycles: Option<Range<u64>>,
+    pub trace_file: Option<PathBuf>,
+    pub vcd_file: Option<PathBuf>,
+}
+
+/// Files of a watch under way.
+pub(super) struct Files {
+    trace: Option<AtomicFile>,
+    vcd: Option<AtomicFile>,
+}
+
+impl Watch {
+    pub fn is_asked(&self) -> bool {
+        self.trace.is_some() || self.vcd.is_some()
+    }
+
+    fn trace_path(&self) -> Option<&Path> {
+        match &self.trace {
+            Some(TraceTo::File(path)) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Opens every file, so that one that cannot be written is refused before the work.
+    pub(super) fn open(&self, output: Option<&Path>) -> Result<Files, RunError> {
+        let all =
+            [("--output", output), ("--trace", self.trace_path()), ("--vcd", self.vcd.as_deref())];
+        for (k, (option, path)) in all.iter().enumerate() {
+            let same = all[..k].iter().find(|(_, p)| p.is_some() && p == path);
+            if let (Some((other, _)), Some(path)) = (same, path) {
+                return Err(RunError::request(
+                    *option,
+                    format!("{}, as for {other}", path.display()),
+                    "a file of its own",
+                    "give another name",
+                ));
+            }
+        }
+        let trace = self.trace_path().map(AtomicFile::create).transpose()?;
+        let vcd = self.vcd.as_deref().map(AtomicFile::create).transpose()?;
+        Ok(Files { trace, vcd })
+    }
+
+    /// (cycles of the trace, cycles of the VCD) of a run of `total` cycles.
+    fn ranges(&self, total: u64) -> Result<(Range<u64>, Range<u64>), RunError> {
+        if let Some(asked) = self.cycles.as_ref().filter(|c| c.start >= total) {
+            return Err(RunError::request(
+                "--watch",
+                format!("cycles {} to {}", asked.start, asked.end - 1),
+                format!("cycles of the run, which has {total}"),
+                "ask for earlier ones",
+            ));
+        }
+        let shown = |is_asked: bool, default: u64| match (is_asked, &self.cycles) {
+            (false, _) => 0..0,
+            (true, None) => 0..default.min(total),
+            (true, Some(c)) => c.start..c.end.min(total),
+        };
+        let is_text = self.trace == Some(TraceTo::Text);
+        let trace = shown(self.trace.is_some(), if is_text { PRINTED } else { FILED });
+        Ok((trace, shown(self.vcd.is_some(), FILED)))
+    }
 }
 
 impl Watched {
-    /// The trace, and what the VCD holds.
-    pub fn to_text(&self, vcd: Option<&Path>) -> String {
-        let mut text = format!("\nwatched   {} rows, {} cycles\n", self.rows, self.cycles);
-        if let Some(path) = vcd {
-            let _ = writeln!(text, "vcd       {}, {} bytes", path.display(), self.vcd_bytes);
+    /// (what, where, cycles) of each thing that was shown.
+    fn shown(&self) -> impl Iterator<Item = (&'static str, Option<&Path>, &Range<u64>)> {
+        let trace = self.trace_cycles.as_ref().map(|c| ("trace", self.trace_file.as_deref(), c));
+        let vcd = self.vcd_cycles.as_ref().map(|c| ("vcd", self.vcd_file.as_deref(), c));
+        [trace, vcd].into_iter().flatten()
+    }
+
+    pub fn to_json(&self) -> Value {
+        let one = |(what, path, c): (&str, Option<&Path>, &Range<u64>)| {
+            let path = path.map(|p| p.display().to_string());
+            (what.to_string(), json!({"file": path, "cycles": [c.start, c.end]}))
+        };
+        Value::Object(self.shown().map(one).collect())
+    }
+
+    /// What was shown and which cycles it covers, and the trace where it was asked for as text.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        for (what, path, c) in self.shown() {
+            let path = path.map_or("below".to_string(), |p| p.display().to_string());
+            let _ = writeln!(text, "{what:<10}{path}, cycles {} to {}", c.start, c.end - 1);
         }
-        text + &self.trace
+        if !self.trace.is_empty() {
+            text.push('\n');
+            text += &self.trace;
+        }
+        text
     }
 }
 
 impl Job<'_> {
-    /// Runs the first rows on one stream with every word evaluated.
-    pub(super) fn watch(&self, simulator: &Simulator, watch: &Watch) -> Result<Watched, RunError> {
+    /// Runs the first rows on one stream with every word evaluated, and puts nothing at its place yet.
+    pub(super) fn watch(
+        &self,
+        engine: &Engine,
+        simulator: &Simulator,
+        watch: &Watch,
+        files: Files,
+        total: u64,
+        on_event: &OnEvent<'_>,
+    ) -> Result<(Watched, Files), RunError> {
+        let (traced, dumped) = watch.ranges(total)?;
+        let end = traced.end.max(dumped.end);
         let n = self.plan.input.row_len();
-        let count = (WATCHED / n).clamp(1, ROWS).min(self.plan.input.n_rows());
-        let block = input::read(self.plan, 0, count)?;
+        // A cycle accepts a beat at most; the row after the last one belongs to its cycles as well.
+        let elements = end.saturating_mul(engine.config.lanes.into());
+        let rows = usize::try_from(elements).unwrap_or(usize::MAX) / n + 2;
+        let rows = rows.min(self.plan.input.n_rows());
+        let block = input::read(self.plan, 0, rows)?;
         let quantised = self.quantiser.quantise(&block, n)?;
         let mut session = simulator.session(&self.loaded, &self.parameters, 1, Mode::Full);
         let keep = (!block.keep.is_empty()).then_some(&block.keep[..]);
         let k = (!quantised.k.is_empty()).then_some(&quantised.k[..]);
         let rows = Rows { row_len: n, x: &quantised.codes, keep, k };
         let mut out = vec![0; quantised.codes.len()];
-        let mut watched = Watched { rows: count, ..Watched::default() };
-        let mut trace = Trace::new(simulator.program(), &self.loaded);
-        let mut dump = (watch.vcd.as_deref())
-            .map(|path| Dump::create(path, simulator.program()))
-            .transpose()?;
+
+        let mut trace = Trace::new(simulator.program(), &self.loaded, files.trace);
+        let dump = files.vcd.map(|file| Dump::create(file, engine, simulator.program()));
+        let mut dump = dump.transpose()?;
+        announce(watch, &traced, dump.as_ref().map(|d| (d, &dumped)), on_event);
         let mut failed = None;
         session.run_watched(&rows, &mut Stall::none(), &mut out, &mut |cycle, stepper| {
-            watched.cycles = cycle + 1;
-            if let Some(range) = &watch.trace {
-                trace.cycle(stepper, cycle, range.contains(&cycle), &mut watched.trace);
-            }
-            if let Some(Err(e)) = dump.as_mut().map(|d| d.cycle(stepper, cycle)) {
-                failed.get_or_insert(e);
-            }
+            let shown = trace.cycle(stepper, cycle, traced.contains(&cycle));
+            let dump = dump.as_mut().filter(|_| dumped.contains(&cycle));
+            let dumped = dump.map_or(Ok(()), |d| d.cycle(stepper, cycle));
+            failed = shown.and(dumped).err();
+            failed.is_none() && cycle + 1 < end
         });
-        if let (Some(dump), Some(path)) = (dump, &watch.vcd) {
-            let kept = failed.map_or(Ok(()), Err).and_then(|()| dump.finish(path));
-            watched.vcd_bytes = kept.map_err(|e| refused(path, &e))?;
+        if let Some(e) = failed {
+            return Err(e);
         }
-        Ok(watched)
-    }
-}
-
-fn refused(path: &Path, e: &io::Error) -> RunError {
-    let place = path.display().to_string();
-    RunError::request(place, e.to_string(), "a file to write", "check the folder and its room")
-}
-
-/// A line a cycle: what is accepted, worked on and given.
-struct Trace<'a> {
-    loaded: &'a Loaded,
-    words: Vec<Option<WordId>>,
-    /// Rows that each bank has finished.
-    done: [u64; 2],
-}
-
-/// Words that a trace shows.
-const SHOWN: [&str; 8] = [
-    "step",
-    "run_row",
-    "run_chunk",
-    "run_pc",
-    "row_end",
-    "scalar_is_busy",
-    "scalar_row",
-    "scalar_pc",
-];
-
-impl<'a> Trace<'a> {
-    fn new(program: &Program, loaded: &'a Loaded) -> Self {
-        let words = SHOWN.map(|name| {
-            // A register's word ends in _q.
-            let word = |end: &str| program.word(&format!("core.sequencer.{name}{end}"));
-            word("_q").or_else(|| word(""))
-        });
-        Self { loaded, words: words.to_vec(), done: [0; 2] }
-    }
-
-    fn cycle(&mut self, stepper: &Stepper, cycle: u64, is_shown: bool, text: &mut String) {
-        let word = |i: usize| self.words[i].map_or(0, |w| stepper.read(w, 0)[0]);
-        let [step, bank, chunk, pc, row_end, busy, scalar_bank, scalar_pc] =
-            std::array::from_fn(word);
-        let row = |bank: i64| 2 * self.done[bank as usize & 1] + bank as u64;
-        if is_shown {
-            let op = |list: &'a [String], at: i64| list.get(at as usize).map_or("", |t| t.trim());
-            let lanes = match step {
-                0 => "-".to_string(),
-                _ => format!("{} chunk {chunk}: {}", row(bank), op(&self.loaded.vector_text, pc)),
-            };
-            let scalar = match busy {
-                0 => "-".to_string(),
-                _ => format!("{}: {}", row(scalar_bank), op(&self.loaded.scalar_text, scalar_pc)),
-            };
-            let port = |name: &str| {
-                let value = stepper.program().word(name).map(|w| stepper.read(w, 0)[0]);
-                if value == Some(1) { '1' } else { '0' }
-            };
-            let out = stepper.get_uniform(stepper.program().output("m_axis_tvalid"));
-            let ready = stepper.get_uniform(stepper.program().output("s_axis_tready"));
-            let _ = writeln!(
-                text,
-                "{cycle:>7}  in {}{ready}  out {out}{}  lanes {lanes:<44}  scalar {scalar}",
-                port("s_axis_tvalid"),
-                port("m_axis_tready"),
-            );
-        }
-        if row_end == 1 {
-            self.done[bank as usize & 1] += 1;
-        }
-    }
-}
-
-/// One word of a dump: each lane is a variable.
-struct Dumped {
-    word: WordId,
-    bits: u32,
-    ids: Vec<IdCode>,
-    last: Vec<Option<i64>>,
-}
-
-/// A VCD under way in a file without a name.
-struct Dump {
-    file: tempfile::NamedTempFile,
-    writer: vcd::Writer<io::BufWriter<File>>,
-    words: Vec<Dumped>,
-}
-
-impl Dump {
-    fn create(path: &Path, program: &Program) -> Result<Self, RunError> {
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-        let file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
-        let file = file.map_err(|e| refused(path, &e))?;
-        let to = io::BufWriter::new(file.reopen().map_err(|e| refused(path, &e))?);
-        let mut dump = Self { file, writer: vcd::Writer::new(to), words: vec![] };
-        dump.header(program).map_err(|e| refused(path, &e))?;
-        Ok(dump)
-    }
-
-    /// Instances are scopes; a lane k of a word is `word_k`.
-    fn header(&mut self, program: &Program) -> io::Result<()> {
-        self.writer.timescale(1, TimescaleUnit::NS)?;
-        self.writer.add_module("top")?;
-        let mut order: Vec<usize> = (0..program.words().len()).collect();
-        let scope_of = |i: usize| {
-            let parts: Vec<&str> = program.words()[i].name.split('.').collect();
-            parts[..parts.len() - 1].iter().map(|p| clean(p)).collect::<Vec<_>>()
+        let vcd = dump.map(|d| d.finish(dumped.end)).transpose()?;
+        let is_text = watch.trace == Some(TraceTo::Text);
+        let watched = Watched {
+            trace: if is_text { trace.text } else { String::new() },
+            trace_cycles: watch.trace.is_some().then_some(traced),
+            vcd_cycles: watch.vcd.is_some().then_some(dumped),
+            trace_file: watch.trace_path().map(Path::to_path_buf),
+            vcd_file: watch.vcd.clone(),
         };
-        order.sort_by_key(|&i| (scope_of(i), i));
-        let mut open: Vec<String> = vec![];
-        for i in order {
-            let scope = scope_of(i);
-            let common = open.iter().zip(&scope).take_while(|(a, b)| a == b).count();
-            for _ in common..open.len() {
-                self.writer.upscope()?;
-            }
-            for name in &scope[common..] {
-                self.writer.add_module(name)?;
-            }
-            open = scope;
-            let info = &program.words()[i];
-            let name = clean(info.name.rsplit('.').next().unwrap_or_default());
-            let bits = info.ty.width().max(1);
-            let mut ids = vec![];
-            for lane in 0..info.count {
-                let name = if info.count > 1 { format!("{name}_{lane}") } else { name.clone() };
-                ids.push(self.writer.add_wire(bits, &name)?);
-            }
-            let last = vec![None; ids.len()];
-            self.words.push(Dumped { word: WordId(i), bits, ids, last });
-        }
-        for _ in 0..open.len() + 1 {
-            self.writer.upscope()?;
-        }
-        self.writer.enddefinitions()
+        Ok((watched, Files { trace: trace.file, vcd }))
     }
+}
 
-    fn cycle(&mut self, stepper: &Stepper, cycle: u64) -> io::Result<()> {
-        self.writer.timestamp(cycle)?;
-        for word in &mut self.words {
-            let values = stepper.read(word.word, 0);
-            for ((&value, &id), last) in values.iter().zip(&word.ids).zip(&mut word.last) {
-                if last.replace(value) == Some(value) {
-                    continue;
-                }
-                let bit = |b: u32| Value::from(value >> b.min(63) & 1 == 1);
-                match word.bits {
-                    1 => self.writer.change_scalar(id, bit(0))?,
-                    bits => self.writer.change_vector(id, (0..bits).rev().map(bit))?,
-                }
-            }
+impl Files {
+    /// Puts every file at its place.
+    pub(super) fn finish(self) -> Result<(), RunError> {
+        for file in [self.trace, self.vcd].into_iter().flatten() {
+            file.finish()?;
         }
         Ok(())
     }
-
-    fn finish(mut self, path: &Path) -> io::Result<u64> {
-        self.writer.flush()?;
-        let bytes = self.file.as_file().metadata()?.len();
-        self.file.persist(path).map_err(|e| e.error)?;
-        Ok(bytes)
-    }
 }
 
-/// Only letters, digits and underscores.
-fn clean(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+/// Says what a large file will take and how to bound it.
+fn announce(
+    watch: &Watch,
+    traced: &Range<u64>,
+    dump: Option<(&Dump, &Range<u64>)>,
+    on_event: &OnEvent<'_>,
+) {
+    let one = |path: &Path, cycles: &Range<u64>, bytes: u64| {
+        if bytes > LARGE {
+            on_event(Event::Note(format!(
+                "{}: about {} MB for cycles {} to {}; --watch FIRST..LAST takes fewer",
+                path.display(),
+                bytes / 1_000_000,
+                cycles.start,
+                cycles.end - 1
+            )));
+        }
+    };
+    let length = |c: &Range<u64>| c.end - c.start;
+    if let Some(path) = watch.trace_path() {
+        one(path, traced, length(traced).saturating_mul(trace::LINE));
+    }
+    if let (Some(path), Some((dump, cycles))) = (&watch.vcd, dump) {
+        one(path, cycles, length(cycles).saturating_mul(dump.bytes_a_cycle()));
+    }
 }
