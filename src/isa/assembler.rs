@@ -38,8 +38,8 @@ pub enum Block {
 pub struct ScalarLine {
     pub op: ScalarOp,
     pub immediate: Option<Expression>,
-    /// Only on engines with a Newton step.
-    pub is_newton: bool,
+    /// `when NAME`: the line is there only where the constant is not 0.
+    pub condition: Option<Expression>,
     pub line: usize,
     pub text: String,
 }
@@ -236,9 +236,14 @@ fn statement(p: &mut Program, line: &Line, body: &str) -> Result<(), AssemblerEr
 }
 
 fn scalar_line(line: &Line, body: &str) -> Result<ScalarLine, AssemblerError> {
-    let (is_newton, text) = match body.strip_prefix("newton ") {
-        Some(rest) => (true, rest.trim()),
-        None => (false, body),
+    let (condition, text) = match body.strip_prefix("when ").map(str::trim) {
+        Some(rest) => {
+            let (name, text) = rest.split_once(' ').ok_or_else(|| {
+                line.error(rest, "expected a constant and a micro-op after `when`".to_string())
+            })?;
+            (Some(line.expression(name)?), text.trim())
+        }
+        None => (None, body),
     };
     let words = split(text);
     let mut op = ScalarOp::NOP;
@@ -268,11 +273,11 @@ fn scalar_line(line: &Line, body: &str) -> Result<ScalarLine, AssemblerError> {
             op.rd = op.ra;
             let exponent = argument(2)?;
             op.table = match exponent {
-                "k" => Table::Log2,
+                "plain" => Table::Log2,
                 "half" => Table::Rsqrt,
                 "full" => Table::Reciprocal,
                 _ => {
-                    let message = format!("found `{exponent}`; expected k, half or full");
+                    let message = format!("found `{exponent}`; expected plain, half or full");
                     return Err(line.error(exponent, message));
                 }
             };
@@ -304,23 +309,23 @@ fn scalar_line(line: &Line, body: &str) -> Result<ScalarLine, AssemblerError> {
             } else if let Some(inside) = line.call(y, "pow") {
                 (op.y, op.table) = (Y::Power, Table::Reciprocal);
                 immediate = Some(line.expression(inside)?);
-            } else if let Some(inside) = line.call(y, "powk") {
+            } else if let Some(inside) = line.call(y, "powup") {
                 (op.y, op.table) = (Y::Power, Table::Log2);
                 immediate = Some(line.expression(inside)?);
-            } else if let Some(inside) = line.call(y, "pow2k") {
+            } else if let Some(inside) = line.call(y, "powdown") {
                 (op.y, op.table) = (Y::Power, Table::Rsqrt);
                 immediate = Some(line.expression(inside)?);
             } else {
                 (op.y, op.rb) = (Y::Reg, line.register(y)?);
             }
         }
-        _ => return adder_line(line, text, is_newton),
+        _ => (op, immediate) = adder_line(line, text)?,
     }
-    Ok(ScalarLine { op, immediate, is_newton, line: line.number, text: body.to_string() })
+    Ok(ScalarLine { op, immediate, condition, line: line.number, text: text.to_string() })
 }
 
 /// `DST = A [+ B | - B] [round]`.
-fn adder_line(line: &Line, text: &str, is_newton: bool) -> Result<ScalarLine, AssemblerError> {
+fn adder_line(line: &Line, text: &str) -> Result<(ScalarOp, Option<Expression>), AssemblerError> {
     let mut op = ScalarOp::NOP;
     let mut immediate = None;
     let Some((dst, value)) = text.split_once('=') else {
@@ -369,7 +374,7 @@ fn adder_line(line: &Line, text: &str, is_newton: bool) -> Result<ScalarLine, As
             line.error(extra, format!("found `{extra}`; expected + B, - B, round or the end"))
         );
     }
-    Ok(ScalarLine { op, immediate, is_newton, line: line.number, text: text.to_string() })
+    Ok((op, immediate))
 }
 
 fn vector_line(line: &Line, body: &str, words: &[&str]) -> Result<VectorLine, AssemblerError> {

@@ -2,5 +2,6 @@
 pub mod bind;
 pub mod library;
 pub mod listing;
+mod precision;
 
 pub use bind::{BindError, Binding, Loaded, bind};
