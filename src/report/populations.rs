@@ -84,8 +84,9 @@ fn parameters(
     Ok((Some(paths.0), Some(paths.1)))
 }
 
-/// (row length, rows) of the normal population.
-const NORMAL: [(usize, usize); 5] = [(64, 64), (256, 24), (768, 12), (1024, 8), (4096, 4)];
+/// (row length, rows) of the normal population. A row of 4096 has at most 255 different codes, and one of
+/// them beside a tie is up to 1 % of its elements: a share needs many rows.
+const NORMAL: [(usize, usize); 5] = [(64, 256), (256, 96), (768, 48), (1024, 32), (4096, 16)];
 const NORMAL_LONG: [(usize, usize); 2] = [(4096, 4), (131_072, 2)];
 
 /// Rows of N(0, 1) for norms and N(0, 3) for softmax. The seed's name is the case's.
