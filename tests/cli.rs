@@ -124,6 +124,45 @@ fn every_operator_stays_within_one_lsb() {
     }
 }
 
+/// What the two-slot program cannot reach runs with a gamma of 1, and the report says so.
+#[test]
+fn a_norm_past_the_row_shift_runs_with_a_gamma_of_one() {
+    let f = Folder::new();
+    let signs: Vec<i32> = (0..2 * 400).map(|i| if i % 2 == 0 { 100 } else { -90 }).collect();
+    write_npy_int(f.path("x.npy"), IntFormat::S8, &[2, 400], &signs).expect("a tensor");
+    let edge = config("edge");
+    let run = ["run", &edge, "layernorm", "--input", "x.npy", "--input-scale", "1", "--eps", "0"];
+    let json = f.json(&run);
+    assert_eq!(json["program"], "layernorm_affine");
+    assert!(json["program_reason"].as_str().is_some_and(|r| r.contains("row's shift")), "{json}");
+    assert!(number(&json, "max_error_lsb") <= 1.0, "{json}");
+    assert!(f.good(&run).contains("with a gamma of 1"));
+    let near = f.json(&[&run[..], &["--output-scale", "0.05"]].concat());
+    assert_eq!((&near["program"], &near["program_reason"]), (&"layernorm".into(), &Value::Null));
+}
+
+/// Rows 2^15 apart: each operator holds as many of the row scales as it can to 1 LSB.
+#[test]
+fn row_scales_stay_within_one_lsb() {
+    let f = Folder::new();
+    for (name, largest) in [("x.npy", 20.0), ("large.npy", 30_000.0)] {
+        let value = |i: usize| (i * 37 % 101) as f32 / 50.0 - 1.0;
+        let row_scale = |i: usize| largest * 0.5f32.powi((i / 100) as i32);
+        let x: Vec<f32> = (0..1600).map(|i| row_scale(i) * value(i)).collect();
+        write_npy_f32(&f.path(name), &[16, 100], &x).expect("a tensor");
+        for config in ["edge", "edge16", "server"].map(config) {
+            for operator in ["softmax", "layernorm", "rmsnorm"] {
+                let run = ["run", &config, operator, "--input", name, "--in-format", "s8"];
+                let json = f.json(&[&run[..], &["--row-scale"]].concat());
+                assert!(number(&json, "max_error_lsb") <= 1.0, "{json}");
+                // Scores of 30000 leave no room for parts of their scale.
+                let is_limited = operator == "softmax" && largest > 1e4;
+                assert_eq!(json["row_scale_k_max"], if is_limited { 0 } else { 15 }, "{json}");
+            }
+        }
+    }
+}
+
 #[test]
 fn threads_do_not_change_a_byte() {
     let f = Folder::new();

@@ -375,6 +375,39 @@ fn longest_rows_are_exact() {
     }
 }
 
+/// A masked element counts in no block exponent: what stands under the mask changes no kept result.
+#[test]
+fn a_masked_element_has_no_magnitude() {
+    let engine = engine("edge");
+    let simulator = Simulator::new(&engine);
+    let n = 40;
+    let binding = Binding {
+        row_len: n as u32,
+        input_format: IntFormat::S8,
+        output_format: IntFormat::S8,
+        input_scale: 1.0 / 16.0,
+        output_scale: 1.0 / 32.0,
+        gamma_scale: 1.0 / 64.0,
+        eps: 1e-5,
+        k_max: 0,
+    };
+    let program = library::shipped("layernorm_affine").expect("a shipped program");
+    let loaded = bind(&program, &engine, &binding).expect("edge holds it");
+    let parameters = Parameters { gamma: vec![127; n], beta: vec![16; n] };
+    let keep: Vec<u8> = (0..n).map(|i| u8::from(i % 7 != 3)).collect();
+    let [clean, hidden] = [0, -128].map(|under| {
+        let x: Vec<i32> =
+            (0..n).map(|i| if i % 7 == 3 { under } else { (i * 5 % 13) as i32 - 6 }).collect();
+        let rows = Rows { row_len: n, x: &x, keep: Some(&keep), k: None };
+        let mut y = vec![0; n];
+        let mut session = simulator.session(&loaded, &parameters, 1, Mode::Results);
+        session.run(&rows, &mut Stall::none(), &mut y);
+        y
+    });
+    let kept = |y: &[i32]| -> Vec<i32> { (0..n).filter(|i| i % 7 != 3).map(|i| y[i]).collect() };
+    assert_eq!(kept(&clean), kept(&hidden));
+}
+
 /// Row scales and a huge epsilon: what still fits runs, what would not outweigh a variance is refused.
 #[test]
 fn huge_epsilon_with_row_scales() {

@@ -42,6 +42,12 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         }
         None => output::print(&text)?,
     }
+    for line in &lines {
+        let e = &line.entry;
+        for reason in &line.refused {
+            eprintln!("refused: {} {} {} to {}, {reason}", e.config, e.program, e.input, e.output);
+        }
+    }
     let is_met = lines.iter().all(|l| {
         let (error, share, sqnr) = l.met();
         error && share != Some(false) && sqnr != Some(false)

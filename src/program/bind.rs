@@ -237,7 +237,7 @@ fn integer(v: f64) -> Option<i64> {
 }
 
 /// Names that expressions may use, with the program's own constants.
-fn constants(
+pub(super) fn constants(
     program: &Program,
     engine: &Engine,
     b: &Binding,

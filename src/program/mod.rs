@@ -5,3 +5,4 @@ pub mod listing;
 mod precision;
 
 pub use bind::{BindError, Binding, Loaded, bind};
+pub use precision::largest_row_scale;

@@ -1,5 +1,5 @@
 //! What an engine can hold to 1 LSB: bounds on the errors and reaches of a bound program's words.
-use super::bind::{BindError, Binding};
+use super::bind::{BindError, Binding, constants};
 use crate::engine::Engine;
 use crate::engine::widths::{GUARD, OUTPUT_FRACTION};
 use crate::isa::{Block, C, Family, Program};
@@ -27,6 +27,27 @@ pub(super) fn check(
         Some(message) => Err(BindError::Needs { program: program.name.clone(), message }),
         None => Ok(()),
     }
+}
+
+/// The largest k_max, to that of the binding, with which row scales can be held; the scale of the output does
+/// not matter for norms.
+///
+/// # Errors
+/// A constant that has no value.
+pub fn largest_row_scale(
+    program: &Program,
+    engine: &Engine,
+    binding: &Binding,
+) -> Result<u32, BindError> {
+    for k_max in (1..=binding.k_max).rev() {
+        let b = &Binding { k_max, ..binding.clone() };
+        let names = &constants(program, engine, b)?;
+        let check = Check { program, engine, b, names };
+        if check.row_scales().or_else(|| check.epsilon()).is_none() {
+            return Ok(k_max);
+        }
+    }
+    Ok(0)
 }
 
 struct Check<'a> {
@@ -135,16 +156,28 @@ impl Check<'_> {
         })
     }
 
-    /// A scale at which one code is so many octaves that its multiplier is bounded: that does no harm, but
-    /// for rows whose scale is a small part of it.
+    /// A row of scale 2^-k multiplies by M 2^-k, rounded: the error of an element that is D codes below the
+    /// maximum is up to D/2 units of 2^-sh octaves, in output LSB of a share of 2^-t. It grows with D until
+    /// t = log2 e.
     fn row_scales(&self) -> Option<String> {
+        let b = self.b;
         let (octaves, sh) = (self.name("octaves")?, self.name("sh")?);
-        let most = libm::exp2(self.p() - 1.0 - sh);
-        (self.b.k_max > 0 && octaves > most).then(|| {
+        if b.k_max == 0 {
+            return None;
+        }
+        let unit = libm::exp2(-sh);
+        let of_row = octaves * libm::exp2(-f64::from(b.k_max));
+        let reach = libm::exp2(f64::from(b.input_format.bits));
+        let most = (std::f64::consts::LOG2_E / of_row).min(reach);
+        let error = 0.5 * most * unit * std::f64::consts::LN_2 / b.output_scale;
+        let error = error * libm::exp2(-most * of_row);
+        // A larger M is bounded: the tensor's rows bear that, as one code is 2^-16 of full scale, smaller rows not.
+        let is_bounded = octaves > libm::exp2(self.p() - 1.0) * unit;
+        (is_bounded || error > PART_MAX).then(|| {
             format!(
-                "cannot give rows their own scale from an input scale of {:e}: one code is {octaves:.1} octaves \
-                 of 2, and {most} can be held; divide the scores, or leave row scales out",
-                self.b.input_scale
+                "holds 2^-{} of an input scale of {:e}, {octaves:.2e} octaves a code, to {error:.1} LSB; divide the \
+                 scores, or leave row scales out",
+                b.k_max, b.input_scale
             )
         })
     }
