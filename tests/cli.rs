@@ -251,7 +251,7 @@ fn other_commands_speak() {
     assert_eq!(json["ok"], true);
     assert!(json["programs"].as_array().expect("programs").iter().any(|p| p["ok"] == true));
     assert!(f.good(&["check", &config("tiny")]).contains("softmax"));
-    assert_eq!(f.json(&["doctor"])["tools"].as_array().expect("tools").len(), 3);
+    assert_eq!(f.json(&["doctor"])["tools"].as_array().expect("tools").len(), 4);
     assert!(f.json(&["programs"])["programs"].as_array().expect("programs").len() >= 6);
     let json = f.json(&["demo", "--out", "here"]);
     assert_eq!(json["runs"].as_array().expect("runs").len(), 4);
