@@ -149,7 +149,7 @@ fn row_scales_stay_within_one_lsb() {
         let value = |i: usize| (i * 37 % 101) as f32 / 50.0 - 1.0;
         let row_scale = |i: usize| largest * 0.5f32.powi((i / 100) as i32);
         let x: Vec<f32> = (0..1600).map(|i| row_scale(i) * value(i)).collect();
-        write_npy_f32(&f.path(name), &[16, 100], &x).expect("a tensor");
+        write_npy_f32(f.path(name), &[16, 100], &x).expect("a tensor");
         for config in ["edge", "edge16", "server"].map(config) {
             for operator in ["softmax", "layernorm", "rmsnorm"] {
                 let run = ["run", &config, operator, "--input", name, "--in-format", "s8"];
