@@ -2,7 +2,6 @@
 mod oracle;
 mod random;
 mod refusals;
-mod speed;
 
 use mive::rtl::Module;
 use mive::rtl::step::{Mode, Program, Stepper, WordId};
