@@ -59,7 +59,7 @@ fn is_quick(e: &Entry) -> bool {
 }
 
 /// The lines that no test measures, of long rows and stress tensors, are written by
-/// `mive accuracy --stress ../shared/data/stress --out golden/accuracy.csv` (6 minutes on two cores).
+/// `mive accuracy --public ../shared/data/public --stress ../shared/data/stress --out golden/accuracy.csv` (6 minutes on two cores).
 #[test]
 fn the_table_is_complete_and_met() {
     let anywhere = Some(PathBuf::from("somewhere"));

@@ -171,7 +171,40 @@ pub fn assemble(text: &str) -> Result<Program, AssemblerError> {
             "the program does not end in a vector block; that is where output is made",
         ));
     }
+    passes(&p)?;
     Ok(p)
+}
+
+/// Results leave in the last pass, once a chunk, and the row stays until then: an engine waits for ever for
+/// what does not come.
+fn passes(p: &Program) -> Result<(), AssemblerError> {
+    let at = |l: &VectorLine, message: &str| AssemblerError {
+        line: l.line,
+        column: 1,
+        message: message.to_string(),
+    };
+    let is_out = |l: &&VectorLine| l.follows_format || l.op.out != Out::None;
+    let mut passes: Vec<&Vec<VectorLine>> = (p.blocks.iter())
+        .filter_map(|b| match b {
+            Block::Vector(lines) => Some(lines),
+            Block::Scalar(_) => None,
+        })
+        .collect();
+    let last = passes.pop().map_or(&[][..], |l| l);
+    for l in passes.into_iter().flatten() {
+        if l.op.release || is_out(&l) {
+            return Err(at(l, "only the last vector block has `out=` and `release`"));
+        }
+    }
+    if let Some(l) = last.iter().find(|l| l.op.reduce != Reduce::None) {
+        return Err(at(l, "no scalar block takes the sum of the last vector block"));
+    }
+    let first = last.first().expect("a micro-op");
+    match last.iter().filter(is_out).collect::<Vec<_>>()[..] {
+        [_] => Ok(()),
+        [] => Err(at(first, "the last vector block has no `out=`, which writes a chunk's results")),
+        [_, l, ..] => Err(at(l, "a second `out=`; a chunk's results are written once")),
+    }
 }
 
 fn statement(p: &mut Program, line: &Line, body: &str) -> Result<(), AssemblerError> {

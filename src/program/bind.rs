@@ -2,7 +2,7 @@
 use super::precision;
 use crate::engine::Engine;
 use crate::engine::widths::{GUARD, OUTPUT_FRACTION};
-use crate::isa::{Block, Family, Out, Program, Q, Shift, VectorOp};
+use crate::isa::{Block, Family, Out, Program, Q, Reduce, ScalarKind, Shift, VectorOp};
 use crate::num::IntFormat;
 use std::collections::BTreeMap;
 
@@ -105,6 +105,8 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
     let (mut vector_text, mut scalar_text) = (vec![], vec![]);
     let (mut body_slots, mut block_cycles) = (vec![], vec![]);
     let last_body = program.blocks.len() - 1;
+    // Line that reduces in the pass before, if any.
+    let mut reduced = None;
     for (i, block) in program.blocks.iter().enumerate() {
         match block {
             Block::Scalar(lines) => {
@@ -123,13 +125,18 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
                     }
                     ops.push((op, l.line, l.text.clone()));
                 }
+                let takes = ops.iter().any(|(op, ..)| op.kind == ScalarKind::Take);
+                if let (Some(line), false) = (reduced, takes) {
+                    let message = "no `take` for this sum before the next pass, which waits for it";
+                    return Err(at(line, message.to_string()));
+                }
                 if ops.is_empty() {
                     ops.push((crate::isa::ScalarOp::NOP, 0, "nop".to_string()));
                 }
                 ops.last_mut().expect("an op").0.end = true;
                 let digits = w.digits;
                 let cycles = |op: &crate::isa::ScalarOp| match op.kind {
-                    crate::isa::ScalarKind::Mul => digits + 1,
+                    ScalarKind::Mul => digits + 1,
                     _ => 1,
                 };
                 block_cycles.push(ops.iter().map(|(op, ..)| cycles(op)).sum());
@@ -146,6 +153,7 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
             }
             Block::Vector(lines) => {
                 body_slots.push(lines.len() as u32);
+                reduced = lines.iter().find(|l| l.op.reduce != Reduce::None).map(|l| l.line);
                 for (k, l) in lines.iter().enumerate() {
                     let mut op = l.op;
                     if let Some(e) = &l.amount {

@@ -19,6 +19,9 @@ const EDGE16: &str = include_str!("../../hw_configs/edge16.toml");
 const SERVER: &str = include_str!("../../hw_configs/server.toml");
 const LONG: &str = include_str!("../../hw_configs/long.toml");
 
+/// Configurations that the table has lines for.
+pub const CONFIGS: [&str; 5] = ["edge", "edge_newton", "edge16", "server", "long"];
+
 /// Largest |code - exact| that a result may have, in output LSB.
 pub const MAX_ERROR_LSB: f64 = 1.0;
 /// Most that the SQNR of an 8-bit output may lie below the ideal operator's.

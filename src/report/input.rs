@@ -99,7 +99,9 @@ pub fn read(plan: &Plan, first: usize, count: usize) -> Result<Block, RunError> 
         for row in block.real.chunks_mut(n) {
             let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             if largest.is_finite() {
-                row.iter_mut().for_each(|v| *v -= largest);
+                // A masked element stays -inf, and a difference that has no number is the lowest.
+                let kept = row.iter_mut().filter(|v| v.is_finite());
+                kept.for_each(|v| *v = (*v - largest).max(f64::MIN));
             }
         }
     }

@@ -29,6 +29,8 @@ pub struct Request {
     pub beta: Option<PathBuf>,
     pub keep: Option<PathBuf>,
     pub output: Option<PathBuf>,
+    /// Other files that the request stems from, with what they are; they are not written over.
+    pub sources: Vec<(&'static str, PathBuf)>,
     pub eps: Option<f64>,
     /// Real value of one input code.
     pub input_scale: Option<f64>,

@@ -10,6 +10,7 @@ use super::error::RunError;
 use super::figures::RunFigures;
 use super::held::{self, HeldBeta, HeldGamma};
 use super::input::{self, Block, Quantised, Quantiser};
+use super::paths;
 use super::plan::{self, Operator, Plan, Request};
 use crate::engine::Engine;
 use crate::num::error_metrics::ErrorMetrics;
@@ -112,13 +113,14 @@ pub fn run_tensor(
     engine: &Engine,
     on_event: &OnEvent<'_>,
 ) -> Result<RunFigures, RunError> {
+    paths::check(request)?;
     let plan = plan::plan(request, &engine.config)?;
     check_formats(&plan, engine)?;
     let shape = plan.input.shape();
     let mut writer = (request.output.as_ref())
         .map(|path| TensorWriter::create(path, plan.out_format, shape))
         .transpose()?;
-    let files = request.watch.open(request.output.as_deref())?;
+    let files = request.watch.open()?;
     let (n_rows, row_len) = (plan.input.n_rows(), plan.input.row_len());
     let walk = Walk::new(request, &plan, on_event)?;
     let job = prepare(&plan, engine, &walk)?;
@@ -190,6 +192,10 @@ pub fn run_tensor(
 
 /// Epsilon where it meets the sum of squares: N eps in squared codes.
 fn eps_codes(plan: &Plan, quantiser: &Quantiser) -> f64 {
+    // The square of the smallest scales is 0.
+    if plan.eps == 0.0 {
+        return 0.0;
+    }
     plan.input.row_len() as f64 * plan.eps / quantiser.scale.get().powi(2)
 }
 
