@@ -45,7 +45,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     for line in &lines {
         let e = &line.entry;
         for reason in &line.refused {
-            eprintln!("refused: {} {} {} to {}, {reason}", e.config, e.program, e.input, e.output);
+            let place = format!("{} {} {} to {}", e.config, e.program, e.input, e.output);
+            output::say(&format!("refused: {place}, {reason}"));
         }
     }
     let is_met = lines.iter().all(|l| {

@@ -14,6 +14,8 @@ mod verify;
 
 use std::process::ExitCode;
 
+pub use output::say;
+
 use clap::{CommandFactory, Parser, Subcommand};
 
 const TEACHING: &str = "\

@@ -152,6 +152,7 @@ pub fn assemble(text: &str) -> Result<Program, AssemblerError> {
         blocks: vec![],
     };
     let mut lines = 0;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (i, raw) in text.lines().enumerate() {
         lines = i + 1;
         let whole = raw.trim_end_matches('\r');
