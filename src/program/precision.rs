@@ -5,8 +5,10 @@ use crate::engine::widths::{GUARD, OUTPUT_FRACTION};
 use crate::isa::{Block, C, Family, Program};
 use std::collections::BTreeMap;
 
-/// Largest error of one part of the path, h or a bounded epsilon, that leaves 1 LSB to the rest.
-const PART_MAX: f64 = 0.3;
+/// Largest error before the last rounding, in output LSB: with its half a result stays within 1.
+const ERROR_MAX: f64 = 0.5;
+/// What of it a norm leaves to an epsilon with row scales.
+const EPSILON_MAX: f64 = 0.3;
 
 /// Refuses a request that the engine cannot hold to 1 LSB and says what it would need. Programs of the
 /// user's own are checked as far as they have the constants of the shipped ones.
@@ -17,13 +19,11 @@ pub(super) fn check(
     names: &BTreeMap<String, f64>,
 ) -> Result<(), BindError> {
     let check = Check { program, engine, b, names };
-    let found = match program.family {
-        Family::Softmax => check.full_scale().or_else(|| check.row_scales()),
-        Family::Norm => {
-            check.block_number().or_else(|| check.epsilon()).or_else(|| check.row_shift())
-        }
+    let reach = match program.family {
+        Family::Softmax => check.full_scale(),
+        Family::Norm => check.row_shift(),
     };
-    match found.or_else(|| check.wide_output()) {
+    match reach.or_else(|| check.error()) {
         Some(message) => Err(BindError::Needs { program: program.name.clone(), message }),
         None => Ok(()),
     }
@@ -43,11 +43,23 @@ pub fn largest_row_scale(
         let b = &Binding { k_max, ..binding.clone() };
         let names = &constants(program, engine, b)?;
         let check = Check { program, engine, b, names };
-        if check.row_scales().or_else(|| check.epsilon()).is_none() {
+        let is_held = match program.family {
+            Family::Softmax => check.error().is_none(),
+            Family::Norm => check.epsilon().is_none_or(|p| p.error <= EPSILON_MAX),
+        };
+        if is_held {
             return Ok(k_max);
         }
     }
     Ok(0)
+}
+
+/// One source of error.
+struct Part {
+    /// In output LSB, at worst.
+    error: f64,
+    /// Where it comes from, and what would mend it.
+    reason: String,
 }
 
 struct Check<'a> {
@@ -66,47 +78,137 @@ impl Check<'_> {
         f64::from(self.engine.widths.p)
     }
 
-    /// Half an LSB of h times the largest gamma, in output LSB.
-    fn block_number(&self) -> Option<String> {
-        let b = self.b;
-        let most = b.input_format.bits.max(self.engine.widths.input) - 1;
-        let fraction = self.name("HF").filter(|_| self.program.has_gamma)?;
-        let error = libm::exp2(f64::from(most) - fraction - 1.0);
-        (error > PART_MAX).then(|| {
-            let more = libm::log2(error / PART_MAX).ceil();
+    /// Errors that are too large together.
+    fn error(&self) -> Option<String> {
+        let parts = match (self.program.family, &self.program.reference) {
+            // What another function does with the tables is not known here.
+            (_, None) => vec![],
+            (Family::Softmax, _) => vec![self.exponentials(), self.multiplier()],
+            (Family::Norm, _) => vec![self.root(), self.block_number(), self.epsilon()],
+        };
+        let parts: Vec<Part> = parts.into_iter().flatten().collect();
+        let sum: f64 = parts.iter().map(|p| p.error).sum();
+        let worst = parts.into_iter().max_by(|a, b| a.error.total_cmp(&b.error))?;
+        (sum > ERROR_MAX).then(|| {
             format!(
-                "holds h with {fraction} fraction bits at N = {}, which is {error:.2} LSB of {}; \
-                 lane.multiplier_bits of {} would do, or a larger output scale",
-                b.row_len,
-                b.output_format,
-                self.p() + more
+                "errs by up to {sum:.2} LSB of {} before its rounding at N = {}, where {ERROR_MAX} may be: \
+                 {:.2} are from {}",
+                self.b.output_format, self.b.row_len, worst.error, worst.reason
             )
         })
     }
 
+    /// The tables of a softmax and the last place of its exponent. A share p below 1 is half a mantissa or less,
+    /// and the error of the others' mantissas counts p (1 - p): together 3/4 at most, at p = 1/2.
+    fn exponentials(&self) -> Option<Part> {
+        let (w, t) = (&self.engine.widths, &self.engine.tables);
+        let argument = w.exp_fraction + w.exponent;
+        if argument > w.p {
+            let reason = format!(
+                "{} bits of octaves above lane.exp_fraction_bits of {}; lane.multiplier_bits of {argument} would do",
+                w.exponent, w.exp_fraction
+            );
+            return Some(Part { error: f64::INFINITY, reason });
+        }
+        let ln_2 = std::f64::consts::LN_2;
+        let place = libm::exp2(-f64::from(w.exp_fraction) - 1.0) * ln_2;
+        let last = match &t.reciprocal {
+            Some(reciprocal) if self.program.name.ends_with("stored") => {
+                let cut = w.exp_fraction > w.stored_fraction;
+                let stored = libm::exp2(-f64::from(w.stored_fraction)) * f64::from(u8::from(cut));
+                reciprocal.max_error + stored + libm::exp2(2.0 - self.p())
+            }
+            _ => t.log2.max_error * ln_2,
+        };
+        let [table, place, last] =
+            [0.75 * t.exp2.max_error, place, last].map(|e| e / self.b.output_scale);
+        let reason = if place.max(last) > table && place > last {
+            format!("lane.exp_fraction_bits of {}; raise them", w.exp_fraction)
+        } else if table > last {
+            format!("lane.exp_segments of {}; raise them", t.exp2.segments)
+        } else if self.program.name.ends_with("stored") {
+            "stored exponentials and scalar.reciprocal_segments; raise these, or run `softmax`"
+                .into()
+        } else {
+            format!("scalar.log2_segments of {}; raise them", t.log2.segments)
+        };
+        Some(Part { error: table + place + last, reason })
+    }
+
+    /// The rounding of M, octaves a code: the error of an element that is D codes below the maximum is up to D/2
+    /// units of 2^-sh octaves, in output LSB of a share of 2^-t. It grows with D until t = log2 e. In a row of
+    /// scale 2^-k, M is that much smaller.
+    fn multiplier(&self) -> Option<Part> {
+        let b = self.b;
+        let (octaves, sh) = (self.name("octaves")?, self.name("sh")?);
+        let unit = libm::exp2(-sh);
+        let of_row = octaves * libm::exp2(-f64::from(b.k_max));
+        let reach = libm::exp2(f64::from(b.input_format.bits));
+        let most = (std::f64::consts::LOG2_E / of_row).min(reach);
+        let error = 0.5 * most * unit * std::f64::consts::LN_2 / b.output_scale;
+        let error = error * libm::exp2(-most * of_row);
+        // A larger M is bounded. One code is 2^-16 of full scale then, which rows of a smaller scale do not bear.
+        let is_bounded = octaves > libm::exp2(self.p() - 1.0) * unit;
+        let error = if is_bounded && b.k_max > 0 { f64::INFINITY } else { error };
+        let reason = format!(
+            "{} of an input scale of {:e}, {octaves:.2e} octaves a code; divide the scores{}",
+            if b.k_max > 0 { format!("2^-{}", b.k_max) } else { "the multiplier's bits".into() },
+            b.input_scale,
+            if b.k_max > 0 { ", or leave row scales out" } else { "" },
+        );
+        Some(Part { error, reason })
+    }
+
+    /// The reciprocal root's table, and the cuts of its argument and of the row's mantissa to P bits.
+    fn root(&self) -> Option<Part> {
+        let table = &self.engine.tables.rsqrt;
+        let table_error = match self.engine.config.newton_steps {
+            0 => table.max_error,
+            _ => 1.5 * table.max_error * table.max_error,
+        };
+        let cut = 1.25 * libm::exp2(2.0 - self.p());
+        let largest = libm::exp2(f64::from(self.b.output_format.bits) - 1.0);
+        let reason = if table_error > cut {
+            format!("scalar.rsqrt_segments of {}; raise them", table.segments)
+        } else {
+            format!("lane.multiplier_bits of {}; raise them", self.p())
+        };
+        Some(Part { error: (table_error + cut) * largest, reason })
+    }
+
+    /// Half an LSB of h times the largest gamma.
+    fn block_number(&self) -> Option<Part> {
+        let most = self.b.input_format.bits.max(self.engine.widths.input) - 1;
+        let fraction = self.name("HF").filter(|_| self.program.has_gamma)?;
+        let error = libm::exp2(f64::from(most) - fraction - 1.0);
+        let more = libm::log2(error / ERROR_MAX).ceil().max(1.0);
+        let reason = format!(
+            "h, which has {fraction} fraction bits; lane.multiplier_bits of {} would do, or a larger output scale",
+            self.p() + more
+        );
+        Some(Part { error, reason })
+    }
+
     /// A bounded epsilon stands for a larger one, relative to which the variance weighs less: the error of
-    /// a row of the largest codes, in output LSB.
-    fn epsilon(&self) -> Option<String> {
+    /// a row of the largest codes. In whole codes a variance lacks up to N / 4 of its N var.
+    fn epsilon(&self) -> Option<Part> {
         let b = self.b;
         let (room, held) = (self.name("room")?, self.name("e_codes")?);
-        let raw = held * libm::exp2(self.name("VF")?);
+        let fraction = self.name("VF")?;
         let squares = f64::from(b.row_len) * libm::exp2(2.0 * f64::from(b.input_format.bits - 1));
         let largest = libm::exp2(f64::from(b.output_format.bits) - 1.0);
-        let error = largest * squares / (2.0 * room);
-        (raw > room && error > PART_MAX).then(|| {
-            let k = match b.k_max {
-                0 => String::new(),
-                k => format!(" with row scales down to 2^-{k}"),
-            };
-            format!(
-                "holds N eps to {room:.2e} squared codes{k}; eps = {:e} is {held:.2e} at N = {} and an input \
-                 scale of {:e}, an error of up to {error:.1} LSB; give a smaller eps{}",
-                b.eps,
-                b.row_len,
-                b.input_scale,
-                if b.k_max > 0 { " or one scale for the tensor" } else { " or a larger input scale" }
-            )
-        })
+        let bounded = if held * libm::exp2(fraction) > room { squares / (2.0 * room) } else { 0.0 };
+        let lacking = if fraction == 0.0 { f64::from(b.row_len) / (8.0 * held) } else { 0.0 };
+        let (with, out) = match b.k_max {
+            0 => (String::new(), "a larger input scale"),
+            k => (format!(" with row scales down to 2^-{k}"), "one scale for the tensor"),
+        };
+        let reason = format!(
+            "N eps of {held:.2e} squared codes where {room:.2e} can be held{with} (eps = {:e}, input scale {:e}); \
+             give a smaller eps or {out}",
+            b.eps, b.input_scale
+        );
+        Some(Part { error: largest * (bounded + lacking), reason })
     }
 
     /// The shift of the row that has the smallest variance, against the lane's one shifter.
@@ -154,58 +256,5 @@ impl Check<'_> {
                 b.output_format.max()
             )
         })
-    }
-
-    /// A row of scale 2^-k multiplies by M 2^-k, rounded: the error of an element that is D codes below the
-    /// maximum is up to D/2 units of 2^-sh octaves, in output LSB of a share of 2^-t. It grows with D until
-    /// t = log2 e.
-    fn row_scales(&self) -> Option<String> {
-        let b = self.b;
-        let (octaves, sh) = (self.name("octaves")?, self.name("sh")?);
-        if b.k_max == 0 {
-            return None;
-        }
-        let unit = libm::exp2(-sh);
-        let of_row = octaves * libm::exp2(-f64::from(b.k_max));
-        let reach = libm::exp2(f64::from(b.input_format.bits));
-        let most = (std::f64::consts::LOG2_E / of_row).min(reach);
-        let error = 0.5 * most * unit * std::f64::consts::LN_2 / b.output_scale;
-        let error = error * libm::exp2(-most * of_row);
-        // A larger M is bounded: the tensor's rows bear that, as one code is 2^-16 of full scale, smaller rows not.
-        let is_bounded = octaves > libm::exp2(self.p() - 1.0) * unit;
-        (is_bounded || error > PART_MAX).then(|| {
-            format!(
-                "holds 2^-{} of an input scale of {:e}, {octaves:.2e} octaves a code, to {error:.1} LSB; divide the \
-                 scores, or leave row scales out",
-                b.k_max, b.input_scale
-            )
-        })
-    }
-
-    /// Results of 16 bits take wide words.
-    fn wide_output(&self) -> Option<String> {
-        let (b, w) = (self.b, &self.engine.widths);
-        if b.output_format.bits < 16 {
-            return None;
-        }
-        match self.program.family {
-            Family::Softmax => {
-                let uses_store = self.program.name.ends_with("stored");
-                let is_narrow = uses_store || w.exp_fraction < 17 || w.p < 22;
-                is_narrow.then(|| {
-                    format!(
-                        "cannot hold {} to 1 LSB here; it takes the log-sum-exp form with \
-                         lane.exp_fraction_bits of 18 and lane.multiplier_bits of 24, or an 8-bit output",
-                        b.output_format
-                    )
-                })
-            }
-            Family::Norm => (w.p < 20).then(|| {
-                format!(
-                    "cannot hold {} to 1 LSB with lane.multiplier_bits of {}; it takes 20 or more",
-                    b.output_format, w.p
-                )
-            }),
-        }
     }
 }
