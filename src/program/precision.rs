@@ -84,7 +84,9 @@ impl Check<'_> {
             // What another function does with the tables is not known here.
             (_, None) => vec![],
             (Family::Softmax, _) => vec![self.exponentials(), self.multiplier()],
-            (Family::Norm, _) => vec![self.root(), self.block_number(), self.epsilon()],
+            (Family::Norm, _) => {
+                vec![self.root(), self.mean(), self.block_number(), self.epsilon()]
+            }
         };
         let parts: Vec<Part> = parts.into_iter().flatten().collect();
         let sum: f64 = parts.iter().map(|p| p.error).sum();
@@ -176,6 +178,27 @@ impl Check<'_> {
         Some(Part { error: (table_error + cut) * largest, reason })
     }
 
+    /// The mean's last place, of a row whose largest result is the format's: 2/3 of a code from it, as with
+    /// three elements, or more.
+    fn mean(&self) -> Option<Part> {
+        let w = &self.engine.widths;
+        let largest = libm::exp2(f64::from(self.b.output_format.bits) - 1.0);
+        let error = 0.75 * largest * libm::exp2(-f64::from(w.accumulator_fraction));
+        let reason = format!(
+            "{} fraction bits of a mean, which an engine.n_max of {} leaves; lower it",
+            w.accumulator_fraction, self.engine.config.n_max
+        );
+        self.has_addend().then_some(Part { error, reason })
+    }
+
+    /// Subtracts a mean: something is added to every product.
+    fn has_addend(&self) -> bool {
+        self.program.blocks.iter().any(|block| match block {
+            Block::Vector(lines) => lines.iter().any(|l| l.op.c == C::Row),
+            Block::Scalar(_) => false,
+        })
+    }
+
     /// Half an LSB of h times the largest gamma.
     fn block_number(&self) -> Option<Part> {
         let most = self.b.input_format.bits.max(self.engine.widths.input) - 1;
@@ -221,12 +244,8 @@ impl Check<'_> {
         let shift = start + (libm::log2(least).floor() / 2.0).floor();
         let point = f64::from(OUTPUT_FRACTION) - f64::from(GUARD);
         // Without an addend every element but 0 is out of range there, and stays so at the shifter's end.
-        let is_centred = self.program.blocks.iter().any(|block| match block {
-            Block::Vector(lines) => lines.iter().any(|l| l.op.c == C::Row),
-            Block::Scalar(_) => false,
-        });
         let is_block = self.names.contains_key("HF");
-        let is_past_end = is_centred && !is_block && shift < point;
+        let is_past_end = self.has_addend() && !is_block && shift < point;
         (is_past_end || start.abs() > 63.0).then(|| {
             let what = if start > 63.0 { "large" } else { "small" };
             format!(
