@@ -51,7 +51,7 @@ impl Dump {
     }
 
     /// About what a cycle takes: a quarter of what it would if every word changed, as measured in
-    /// `tests/watch.rs`.
+    /// `tests/rtl/watch.rs`.
     pub fn bytes_a_cycle(&self) -> u64 {
         let all = self.words.iter().map(|w| w.ids.len() as u64 * (u64::from(w.width) + AROUND));
         all.sum::<u64>() / 4

@@ -1,11 +1,9 @@
 //! `mive run --trace` and `--vcd`: what they show is what the engine does, and what the RTL does.
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{have, quiet};
+use crate::common::{have, quiet};
 use mive::config;
 use mive::emit;
 use mive::engine::Engine;
