@@ -9,6 +9,7 @@
 //! | 0 | `num` | - |
 //! | 1 | `rtl`, `isa`, `pwl`, `config`, `tensor` | `num` |
 //! | 2 | `engine`, `program` | layers 0 and 1 |
+//! | 2 | `gates` | `rtl`, `num` only |
 //! | 2 | `reference` | `tensor`, `num` only |
 //! | 3 | `simulate`, `emit` | layers 0 to 2, not `reference` |
 //! | 4 | `report`, `tools` | anything lower |
@@ -22,6 +23,7 @@ pub mod cli;
 pub mod config;
 pub mod emit;
 pub mod engine;
+pub mod gates;
 pub mod isa;
 pub mod num;
 pub mod program;
