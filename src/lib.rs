@@ -9,6 +9,7 @@
 //! | 0 | `num` | - |
 //! | 1 | `rtl`, `isa`, `pwl`, `config`, `tensor` | `num` |
 //! | 2 | `engine`, `program` | layers 0 and 1 |
+//! | 1 | `tech` | `num` |
 //! | 2 | `gates` | `rtl`, `num` only |
 //! | 2 | `reference` | `tensor`, `num` only |
 //! | 3 | `simulate`, `emit` | layers 0 to 2, not `reference` |
@@ -32,5 +33,6 @@ pub mod reference;
 pub mod report;
 pub mod rtl;
 pub mod simulate;
+pub mod tech;
 pub mod tensor;
 pub mod tools;
