@@ -12,7 +12,8 @@
 //! | 1 | `tech` | `num` |
 //! | 2 | `gates` | `rtl`, `num` only |
 //! | 2 | `reference` | `tensor`, `num` only |
-//! | 3 | `simulate`, `emit` | layers 0 to 2, not `reference` |
+//! | 3 | `simulate`, `emit` | layers 0 to 2, not `reference`, `gates`, `tech` |
+//! | 3 | `estimate` | layers 0 to 2 and `simulate`, not `reference` |
 //! | 4 | `report`, `tools` | anything lower |
 //! | 5 | `cli` | anything |
 //!
@@ -24,6 +25,7 @@ pub mod cli;
 pub mod config;
 pub mod emit;
 pub mod engine;
+pub mod estimate;
 pub mod gates;
 pub mod isa;
 pub mod num;

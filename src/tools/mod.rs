@@ -1,5 +1,7 @@
 //! External tools: finding them, asking their version, running them with their output captured.
+pub mod library;
 pub mod lockstep;
+pub mod synthesis;
 pub mod verify;
 
 use std::ffi::OsStr;
