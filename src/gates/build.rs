@@ -3,12 +3,26 @@ use std::collections::HashMap;
 
 use super::graph::{Adder, Gate, Graph, Lit, Origin, Place, Register, Role};
 
+/// A bit on its way into an adder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bit {
+    pub lit: Lit,
+    /// Whether synthesis sees a constant here. It does not behind an adder: adders are cells before their
+    /// constants are folded, so one that adds a carry of 0 stays a full adder.
+    pub is_seen: bool,
+}
+
+impl From<Lit> for Bit {
+    fn from(lit: Lit) -> Self {
+        Self { lit, is_seen: true }
+    }
+}
+
 /// A graph that grows.
 #[derive(Default)]
 pub struct Builder {
     pub graph: Graph,
     seen: HashMap<Gate, u32>,
-    seen_adders: HashMap<Adder, u32>,
     /// What new gates belong to.
     pub origin: Origin,
     pub block: u16,
@@ -122,26 +136,24 @@ impl Builder {
         self.shared(Gate::Mux(s, a, b)).inverted(is_inverted)
     }
 
-    /// Sum and carry of three bits. A constant operand makes it a half adder out of plain gates.
-    pub fn add(&mut self, [a, b, c]: [Lit; 3], role: Role) -> (Lit, Lit) {
-        for (k, x, y) in [(c, a, b), (b, a, c), (a, b, c)] {
-            match k.as_constant() {
-                Some(false) => return (self.xor(x, y), self.and(x, y)),
-                Some(true) => return (!self.xor(x, y), self.or(x, y)),
-                None => {}
-            }
-        }
-        let adder = Adder { operands: [a, b, c], role };
-        let number = match self.seen_adders.get(&adder) {
-            Some(&number) => number,
+    /// Sum and carry of three bits. A constant that synthesis sees makes the adder a half adder out of plain
+    /// gates. Equal adders are not shared: they are cells before anything could find them equal.
+    pub fn add(&mut self, operands: [Bit; 3], role: Role) -> (Bit, Bit) {
+        let [a, b, c] = operands.map(|bit| bit.lit);
+        let seen = |k: usize| operands[k].is_seen.then(|| operands[k].lit.as_constant()).flatten();
+        let (sum, carry) = match [(2, a, b), (1, a, c), (0, b, c)]
+            .into_iter()
+            .find_map(|(k, x, y)| Some((seen(k)?, x, y)))
+        {
+            Some((false, x, y)) => (self.xor(x, y), self.and(x, y)),
+            Some((true, x, y)) => (!self.xor(x, y), self.or(x, y)),
             None => {
-                self.graph.adders.push(adder);
+                self.graph.adders.push(Adder { operands: [a, b, c], role });
                 let number = self.graph.adders.len() as u32 - 1;
-                self.seen_adders.insert(adder, number);
-                number
+                (self.push(Gate::Sum(number)), self.push(Gate::Carry(number)))
             }
         };
-        (self.shared(Gate::Sum(number)), self.shared(Gate::Carry(number)))
+        (Bit { lit: sum, is_seen: false }, Bit { lit: carry, is_seen: false })
     }
 
     /// The graph without what no sink sees.

@@ -71,7 +71,7 @@ pub enum Role {
     Save,
 }
 
-/// A full adder. Neither operand is constant.
+/// A full adder. An operand is constant only where synthesis would not see it: behind another adder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Adder {
     pub operands: [Lit; 3],

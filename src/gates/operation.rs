@@ -11,6 +11,15 @@ enum Term {
     Product(Value, Value),
 }
 
+impl Term {
+    fn negated(self) -> Self {
+        match self {
+            Term::Word(v, is_subtracted) => Term::Word(v, !is_subtracted),
+            Term::Product(..) => unreachable!("a product is subtracted as a word"),
+        }
+    }
+}
+
 impl Blaster<'_> {
     /// One lane of a combinational node.
     pub fn operation(&mut self, frame: usize, id: NodeId, lane: u32) -> Vec<Lit> {
@@ -109,8 +118,7 @@ impl Blaster<'_> {
     /// synthesis has it.
     fn arithmetic(&mut self, frame: usize, id: NodeId, lane: u32) -> Vec<Lit> {
         let width = self.frames[frame].module.nodes[id].ty.width();
-        let mut terms = vec![];
-        self.terms(frame, id, lane, false, &mut terms);
+        let terms = self.terms(frame, id, lane);
         // Two words and a carry are one chain.
         let (mut words, mut carries, mut has_product) = (vec![], vec![], false);
         for term in &terms {
@@ -153,54 +161,67 @@ impl Blaster<'_> {
     }
 
     /// The addends of a sum or product.
-    fn terms(
-        &mut self,
-        frame: usize,
-        id: NodeId,
-        lane: u32,
-        is_subtracted: bool,
-        into: &mut Vec<Term>,
-    ) {
+    fn terms(&mut self, frame: usize, id: NodeId, lane: u32) -> Vec<Term> {
         match self.frames[frame].module.nodes[id].op {
             Op::Add(a, b) => {
-                self.addend(frame, a, id, lane, is_subtracted, into);
-                self.addend(frame, b, id, lane, is_subtracted, into);
+                let mut terms = self.addend(frame, a, id, lane);
+                terms.extend(self.addend(frame, b, id, lane));
+                terms
             }
             Op::Sub(a, b) => {
-                self.addend(frame, a, id, lane, is_subtracted, into);
-                self.addend(frame, b, id, lane, !is_subtracted, into);
+                let mut terms = self.addend(frame, a, id, lane);
+                match self.addend(frame, b, id, lane) {
+                    subtracted if subtracted.iter().any(|t| matches!(t, Term::Product(..))) => {
+                        terms.push(Term::Word(self.value(frame, b, lane), true));
+                    }
+                    subtracted => terms.extend(subtracted.into_iter().map(Term::negated)),
+                }
+                terms
             }
-            Op::Mul(a, b) | Op::MulAdd(a, b, _) => {
+            Op::Mul(a, b) => {
+                vec![Term::Product(self.value(frame, a, lane), self.value(frame, b, lane))]
+            }
+            Op::MulAdd(a, b, c) => {
                 let (a, b) = (self.value(frame, a, lane), self.value(frame, b, lane));
-                into.push(Term::Product(a, b));
+                let mut terms = vec![Term::Product(a, b)];
+                terms.extend(self.addend(frame, c, id, lane));
+                terms
             }
             _ => unreachable!("a sum or a product"),
         }
-        if let Op::MulAdd(_, _, c) = self.frames[frame].module.nodes[id].op {
-            self.addend(frame, c, id, lane, is_subtracted, into);
-        }
     }
 
-    /// One addend of the sum `of`.
-    fn addend(
-        &mut self,
-        frame: usize,
-        id: NodeId,
-        of: NodeId,
-        lane: u32,
-        is_subtracted: bool,
-        into: &mut Vec<Term>,
-    ) {
+    /// One addend of the sum `of`: its own addends where synthesis merges the two sums, which it does
+    /// when nothing else reads the inner one and it loses no carry.
+    fn addend(&mut self, frame: usize, id: NodeId, of: NodeId, lane: u32) -> Vec<Term> {
         let f = &self.frames[frame];
         let (node, sum) = (&f.module.nodes[id], &f.module.nodes[of]);
-        let is_sum = matches!(node.op, Op::Add(..) | Op::Sub(..))
-            || matches!(node.op, Op::Mul(..) | Op::MulAdd(..)) && !is_subtracted;
-        let is_same = node.ty.width() == sum.ty.width() && node.count == sum.count;
-        if is_sum && is_same && f.readers[id] == 1 {
-            self.terms(frame, id, lane, is_subtracted, into);
-        } else {
-            let value = self.value(frame, id, lane);
-            into.push(Term::Word(value, is_subtracted));
+        let is_sum = matches!(node.op, Op::Add(..) | Op::Sub(..) | Op::Mul(..) | Op::MulAdd(..));
+        if is_sum && f.readers[id] == 1 && node.count == sum.count {
+            let (width, wider) = (node.ty.width(), sum.ty.width() > node.ty.width());
+            // A sign that is extended among unsigned words has many readers.
+            let signs: Vec<bool> =
+                sum.op.operands().iter().map(|&o| f.module.nodes[o].ty.is_signed()).collect();
+            let is_plain = !node.ty.is_signed() || signs.iter().all(|&s| s);
+            let is_signed = node.ty.is_signed();
+            let terms = self.terms(frame, id, lane);
+            if !wider || is_plain && fits(&terms, width, is_signed) {
+                return terms;
+            }
         }
+        vec![Term::Word(self.value(frame, id, lane), false)]
     }
+}
+
+/// Whether the largest sum of words of these widths has no carry out of `width`, all of the same signedness.
+fn fits(terms: &[Term], width: u32, is_signed: bool) -> bool {
+    let mut most: u128 = 0;
+    for term in terms {
+        let Term::Word(v, is_subtracted) = term else { return false };
+        if v.is_signed != is_signed || *is_subtracted && !is_signed {
+            return false;
+        }
+        most += (1u128 << v.trimmed()) - 1;
+    }
+    most < 1u128 << width
 }

@@ -1,6 +1,6 @@
 //! Operations on words of literals, in the structures that synthesis gives them: ripple chains,
 //! carry-save columns, choices bit by bit.
-use super::build::Builder;
+use super::build::{Bit, Builder};
 use super::graph::{Lit, Origin, Role};
 
 /// A two's complement or unsigned word, lowest bit first; at least one bit.
@@ -39,6 +39,19 @@ impl Value {
         (low..low + width).map(bit).collect()
     }
 
+    /// Bits without the highest ones that repeat the sign, or are 0.
+    pub fn trimmed(&self) -> u32 {
+        let mut width = self.bits.len();
+        let is_idle = |k: usize| match self.is_signed {
+            true => k > 0 && self.bits[k] == self.bits[k - 1],
+            false => k > 0 && self.bits[k] == Lit::FALSE,
+        };
+        while width > 1 && is_idle(width - 1) {
+            width -= 1;
+        }
+        width as u32
+    }
+
     /// The lowest `width` bits, extended where the word is shorter.
     pub fn resized(&self, width: u32) -> Vec<Lit> {
         self.bits(0, width)
@@ -57,26 +70,26 @@ impl Value {
 impl Builder {
     /// A ripple chain: the sum modulo 2^width, and the carries out of the two top bits (the second
     /// is the lower one's; the carry in where there is one bit).
-    fn chain(&mut self, a: &[Lit], b: &[Lit], carry: Lit) -> (Vec<Lit>, [Lit; 2]) {
+    fn chain(&mut self, a: &[Bit], b: &[Bit], carry: Lit) -> (Vec<Lit>, [Lit; 2]) {
         let mut sum = vec![];
-        let mut carries = [carry, carry];
+        let mut carries = [Bit::from(carry); 2];
         for (&a, &b) in a.iter().zip(b) {
             let (s, c) = self.add([a, b, carries[0]], Role::Chain);
-            sum.push(s);
+            sum.push(s.lit);
             carries = [c, carries[0]];
         }
-        (sum, carries)
+        (sum, carries.map(|c| c.lit))
     }
 
     /// `a + b + carry` modulo 2^width, both of that width.
     pub fn sum(&mut self, a: &[Lit], b: &[Lit], carry: Lit) -> Vec<Lit> {
-        self.chain(a, b, carry).0
+        self.chain(&seen(a), &seen(b), carry).0
     }
 
     /// `a < b`, from the carries of `a - b`.
     pub fn less(&mut self, a: &[Lit], b: &[Lit], is_signed: bool) -> Lit {
         let inverted: Vec<Lit> = b.iter().map(|&l| !l).collect();
-        let (difference, [carry, below]) = self.chain(a, &inverted, Lit::TRUE);
+        let (difference, [carry, below]) = self.chain(&seen(a), &seen(&inverted), Lit::TRUE);
         if !is_signed {
             return !carry;
         }
@@ -153,6 +166,10 @@ impl Builder {
         word.reverse();
         word
     }
+}
+
+fn seen(word: &[Lit]) -> Vec<Bit> {
+    word.iter().map(|&lit| lit.into()).collect()
 }
 
 /// Bits to be added, by their place.
@@ -232,11 +249,15 @@ impl Columns {
         }
     }
 
-    /// Words of one bit a column, as full as they come.
-    fn words(&mut self) -> Vec<Vec<Lit>> {
+    /// Words of one bit a column, as full as they come, constants first.
+    fn words(&mut self) -> Vec<Vec<Bit>> {
+        for column in &mut self.bits {
+            column.sort_by_key(|bit| bit.as_constant().is_some());
+        }
         let mut words = vec![];
         while self.bits.iter().any(|column| !column.is_empty()) {
-            words.push(self.bits.iter_mut().map(|c| c.pop().unwrap_or(Lit::FALSE)).collect());
+            words
+                .push(self.bits.iter_mut().map(|c| c.pop().unwrap_or(Lit::FALSE).into()).collect());
         }
         words
     }
@@ -248,26 +269,35 @@ impl Columns {
         while words.len() > 2 {
             let mut fewer = vec![];
             for three in words.chunks(3) {
-                let [a, b, c] = three else {
-                    fewer.extend(three.iter().cloned());
-                    continue;
-                };
-                let (mut sums, mut carries) = (vec![], vec![Lit::FALSE]);
-                for k in 0..width {
-                    let (s, carry) = builder.add([a[k], b[k], c[k]], Role::Save);
-                    sums.push(s);
-                    carries.push(carry);
+                match three {
+                    [a, b, c] => fewer.extend(save(builder, a, b, c)),
+                    rest => fewer.extend(rest.iter().cloned()),
                 }
-                carries.truncate(width);
-                fewer.extend([sums, carries]);
             }
             words = fewer;
         }
         let mut words = words.into_iter();
         match (words.next(), words.next()) {
-            (Some(a), Some(b)) => builder.sum(&a, &b, Lit::FALSE),
-            (Some(a), None) => a,
+            (Some(a), Some(b)) => builder.chain(&a, &b, Lit::FALSE).0,
+            (Some(a), None) => a.into_iter().map(|bit| bit.lit).collect(),
             _ => vec![Lit::FALSE; width],
         }
     }
+}
+
+/// Three words as their sum bits and their carries, an adder a column between the outermost columns that
+/// are not all 0.
+fn save(builder: &mut Builder, a: &[Bit], b: &[Bit], c: &[Bit]) -> [Vec<Bit>; 2] {
+    const ZERO: Bit = Bit { lit: Lit::FALSE, is_seen: true };
+    let width = a.len();
+    let is_zero = |k: &usize| [a[*k], b[*k], c[*k]] == [ZERO; 3];
+    let start = (0..width).take_while(is_zero).count();
+    let stop = width - (0..width).rev().take_while(is_zero).count();
+    let mut sums = vec![ZERO; width];
+    let mut carries = vec![ZERO; width + 1];
+    for k in start..stop {
+        (sums[k], carries[k + 1]) = builder.add([a[k], b[k], c[k]], Role::Save);
+    }
+    carries.truncate(width);
+    [sums, carries]
 }
