@@ -21,6 +21,9 @@
 //! datapath; a *chunk* is up to L consecutive elements of a row; a *beat* is a cycle in which a
 //! chunk crosses an interface; a *pass* is one walk over all chunks of a row; a *micro-op* is one
 //! instruction; an *LSB* is the unit of integer error.
+// Only `cli::output` writes to standard output and error: a reader that has gone must not end in a panic.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
 pub mod cli;
 pub mod config;
 pub mod emit;

@@ -8,6 +8,7 @@ pub mod figures;
 pub mod held;
 pub mod input;
 pub mod nominal;
+mod paths;
 pub mod plan;
 pub mod populations;
 pub mod run;
