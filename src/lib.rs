@@ -9,8 +9,11 @@
 //! | 0 | `num` | - |
 //! | 1 | `rtl`, `isa`, `pwl`, `config`, `tensor` | `num` |
 //! | 2 | `engine`, `program` | layers 0 and 1 |
+//! | 1 | `tech` | `num` |
+//! | 2 | `gates` | `rtl`, `num` only |
 //! | 2 | `reference` | `tensor`, `num` only |
-//! | 3 | `simulate`, `emit` | layers 0 to 2, not `reference` |
+//! | 3 | `simulate`, `emit` | layers 0 to 2, not `reference`, `gates`, `tech` |
+//! | 3 | `estimate` | layers 0 to 2 and `simulate`, not `reference` |
 //! | 4 | `report`, `tools` | anything lower |
 //! | 5 | `cli` | anything |
 //!
@@ -25,6 +28,8 @@ pub mod cli;
 pub mod config;
 pub mod emit;
 pub mod engine;
+pub mod estimate;
+pub mod gates;
 pub mod isa;
 pub mod num;
 pub mod program;
@@ -33,5 +38,6 @@ pub mod reference;
 pub mod report;
 pub mod rtl;
 pub mod simulate;
+pub mod tech;
 pub mod tensor;
 pub mod tools;

@@ -7,7 +7,7 @@ use crate::num::IntFormat;
 
 /// What distinguishes one engine from another. Every value obeys the rules of the schema when it
 /// comes from [`parse`]; after changing a field, call [`HwConfig::validate`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct HwConfig {
     /// Prefix of every emitted name: a small letter, then small letters, digits and `_`; 1 to 32
     /// characters, and not the name of one of the engine's modules.

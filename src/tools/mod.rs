@@ -1,5 +1,9 @@
 //! External tools: finding them, asking their version, running them with their output captured.
+pub mod calibrate;
+pub mod library;
 pub mod lockstep;
+pub mod samples;
+pub mod synthesis;
 pub mod verify;
 
 use std::ffi::OsStr;

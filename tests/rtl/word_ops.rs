@@ -109,9 +109,11 @@ fn two<'a>(a: Word<'a>, b: Word<'a>) -> Vec<(String, Word<'a>)> {
             cases.push(named("left", a.shift_left_by(b)));
         }
     }
-    if a.width() == 1 && b.width() == 1 {
+    if a.ty().lo >= 0 && b.ty().lo >= 0 && a.width() == b.width() {
         cases.push(named("and", a & b));
         cases.push(named("or", a | b));
+    }
+    if a.width() == 1 && b.width() == 1 && a.ty().lo >= 0 && b.ty().lo >= 0 {
         cases.push(("nand".to_string(), !(a & (b | !a))));
     }
     cases

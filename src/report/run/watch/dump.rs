@@ -68,7 +68,7 @@ impl Dump {
         for word in &mut self.words {
             match word.source {
                 Source::Word(id) => self.values = stepper.read(id, 0),
-                Source::Output(port) => stepper.get_varying(port, &mut self.values),
+                Source::Output(port) => self.values = stepper.get_stream(port, 0),
             }
             if self.values == word.last {
                 continue;
