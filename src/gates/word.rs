@@ -210,24 +210,38 @@ impl Columns {
         }
     }
 
-    /// Adds the rows of `a * b`: `a` gated by each bit of `b`. Products with exactly one sign bit count
-    /// negative; they are inverted and the ones go into a constant (Baugh and Wooley).
+    /// Adds the rows of `a * b`: the wider factor times a digit of -2 to 2, read from two bits of the
+    /// narrower and the bit below them (Booth). A negative row is the complement, with its sign inverted;
+    /// the ones that complete it and those of the rows' signs are added beside it.
     pub fn add_product(&mut self, builder: &mut Builder, a: &Value, b: &Value) {
+        let width = self.bits.len() as u32;
+        // Bits beyond those of the product count for nothing.
+        let cut = |v: &Value| Value::new(v.resized(v.width().min(width)), v.is_signed);
+        let (a, b) = (cut(a), cut(b));
         let (wide, narrow) = if a.width() >= b.width() { (a, b) } else { (b, a) };
-        let is_sign = |v: &Value, k: usize| v.is_signed && k + 1 == v.bits.len();
-        let mut ones: i128 = 0;
-        for (i, &gate) in narrow.bits.iter().enumerate() {
-            let room = self.bits.len().saturating_sub(i);
-            for (j, &bit) in wide.bits.iter().enumerate().take(room) {
-                let is_negative = is_sign(narrow, i) != is_sign(wide, j);
-                let product = builder.and(bit, gate).inverted(is_negative);
-                self.add(product, i + j);
-                if is_negative {
-                    ones -= 1 << (i + j);
-                }
+        let sign = wide.width() + u32::from(!wide.is_signed);
+        let bits = narrow.width();
+        let digits = if narrow.is_signed { bits.div_ceil(2) } else { bits / 2 + 1 };
+        let mut signs: i128 = 0;
+        for i in 0..digits.min(width.div_ceil(2)) {
+            let pair = narrow.bits(2 * i, 2);
+            let below = if i == 0 { Lit::FALSE } else { narrow.bits(2 * i - 1, 1)[0] };
+            let (low, high) = (pair[0], pair[1]);
+            let is_one = builder.xor(low, below);
+            let is_two = builder.xor(high, low);
+            let is_two = builder.and(is_two, !is_one);
+            for k in 0..(sign + 1).min(width - 2 * i) {
+                let once = builder.and(is_one, wide.bits(k, 1)[0]);
+                let twice = if k == 0 { Lit::FALSE } else { wide.bits(k - 1, 1)[0] };
+                let twice = builder.and(is_two, twice);
+                let either = builder.or(once, twice);
+                let bit = builder.xor(either, high).inverted(k == sign);
+                self.add(bit, (2 * i + k) as usize);
             }
+            self.add(high, (2 * i) as usize);
+            signs += 1 << (sign + 2 * i);
         }
-        self.add_constant(ones);
+        self.add_constant(-signs);
     }
 
     /// Adds `k * a` as shifted copies, by the signed digits of k without two neighbours.
