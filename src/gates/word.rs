@@ -263,36 +263,64 @@ impl Columns {
         }
     }
 
-    /// Words of one bit a column, as full as they come, constants first.
-    fn words(&mut self) -> Vec<Vec<Bit>> {
+    /// Words of one bit a column, as full as they come, constants first; and bits of place 0 that fill what
+    /// each adder of two words or more leaves open below its lowest carry.
+    fn words(&mut self) -> (Vec<Vec<Bit>>, Vec<Bit>) {
         for column in &mut self.bits {
             column.sort_by_key(|bit| bit.as_constant().is_some());
         }
-        let mut words = vec![];
+        let (mut words, mut low): (Vec<Vec<Bit>>, Vec<Bit>) = (vec![], vec![]);
         while self.bits.iter().any(|column| !column.is_empty()) {
             words
                 .push(self.bits.iter_mut().map(|c| c.pop().unwrap_or(Lit::FALSE).into()).collect());
+            while let Some(bits) = self.fill(words.len() - 1 - low.len()) {
+                low.extend(bits);
+            }
         }
-        words
+        (words, low)
+    }
+
+    /// One bit of each of the deepest columns, as bits of place 0 (2^k of them for a bit of place k), when no
+    /// column above place 4 is as deep and there is room for all: a word less to add.
+    fn fill(&mut self, room: usize) -> Option<Vec<Bit>> {
+        let deepest = self.bits.iter().map(Vec::len).max().filter(|&depth| depth > 0)?;
+        let places: Vec<usize> =
+            (0..self.bits.len()).filter(|&k| self.bits[k].len() == deepest).collect();
+        let is_low = places.iter().all(|&k| k <= 4);
+        if !is_low || places.iter().map(|k| 1 << k).sum::<usize>() > room {
+            return None;
+        }
+        let mut bits = vec![];
+        for place in places {
+            let bit = self.bits[place].pop()?;
+            bits.extend(std::iter::repeat_n(Bit::from(bit), 1 << place));
+        }
+        Some(bits)
     }
 
     /// The sum: three words to two until two are left, then a chain.
     pub fn sum(mut self, builder: &mut Builder) -> Vec<Lit> {
         let width = self.bits.len();
-        let mut words = self.words();
+        let (mut words, mut low) = self.words();
         while words.len() > 2 {
             let mut fewer = vec![];
             for three in words.chunks(3) {
                 match three {
-                    [a, b, c] => fewer.extend(save(builder, a, b, c)),
+                    [a, b, c] => {
+                        let [sums, mut carries] = save(builder, a, b, c);
+                        carries[0] = low.pop().unwrap_or(carries[0]);
+                        fewer.extend([sums, carries]);
+                    }
                     rest => fewer.extend(rest.iter().cloned()),
                 }
             }
             words = fewer;
         }
+        let carry = low.pop().map_or(Lit::FALSE, |bit| bit.lit);
+        debug_assert!(low.is_empty(), "an adder for each bit below the carries");
         let mut words = words.into_iter();
         match (words.next(), words.next()) {
-            (Some(a), Some(b)) => builder.chain(&a, &b, Lit::FALSE).0,
+            (Some(a), Some(b)) => builder.chain(&a, &b, carry).0,
             (Some(a), None) => a.into_iter().map(|bit| bit.lit).collect(),
             _ => vec![Lit::FALSE; width],
         }
