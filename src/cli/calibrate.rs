@@ -1,6 +1,6 @@
 //! `mive calibrate`: measures random engines with the user's own library and fits the costs of gates.
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
@@ -12,6 +12,7 @@ use crate::tensor::AtomicFile;
 use crate::tools::YOSYS;
 use crate::tools::calibrate::{Error, ErrorTable, calibrate};
 use crate::tools::library::LibraryFiles;
+use crate::tools::operations;
 use crate::tools::samples::{self, HELD_OUT, Subject};
 use crate::tools::synthesis::Target;
 
@@ -84,13 +85,18 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let bar = indicatif::ProgressBar::new(seeds.len() as u64);
     samples::complete(&mut subjects, &seeds, |done| bar.set_position(done as u64))?;
     bar.finish_and_clear();
+    let alone = |subject: &Subject<'_>| {
+        let path = subject.path.with_extension("").to_string_lossy().into_owned();
+        operations::complete(Path::new(&format!("{path}_operations.csv")), &subject.target)
+    };
+    let alone = subjects.iter().map(alone).collect::<Result<Vec<_>, _>>()?;
     let tool = format!("Yosys {}", YOSYS.version().unwrap_or_else(|| "of unknown version".into()));
     let mut all = Map::new();
-    for ((subject, (tech, _)), out) in subjects.iter().zip(&techs).zip(outs) {
+    for (((subject, alone), (tech, _)), out) in subjects.iter().zip(&alone).zip(&techs).zip(outs) {
         let mut samples = subject.samples.clone();
         samples.retain(|seed, _| seeds.contains(seed));
         let unit = tech.ge_um2().unwrap_or(1.0);
-        let (model, table) = calibrate(&samples, flow, tool.clone(), unit);
+        let (model, table) = calibrate(&samples, alone, flow, tool.clone(), unit);
         if !args.json {
             output::print(&to_text(&tech.name, flow, args, &table))?;
         }
@@ -163,7 +169,7 @@ fn to_json(table: &ErrorTable) -> Value {
 
 fn to_text(name: &str, flow: Flow, args: &Args, table: &ErrorTable) -> String {
     let mut text = format!(
-        "{name}, {} flow: fitted to {} engines, error over {} others, percent\n\n{:<14}{:>9}{:>9}{:>9}\n",
+        "{name}, {} flow: fitted to {} engines, error over {} others, percent\n\n{:<26}{:>9}{:>9}{:>9}\n",
         flow.name(),
         args.fit,
         args.check,
@@ -173,7 +179,7 @@ fn to_text(name: &str, flow: Flow, args: &Args, table: &ErrorTable) -> String {
         "bias"
     );
     for (block, e) in table {
-        text += &format!("{block:<14}{:>9.2}{:>9.2}{:>+9.2}\n", e.mean, e.worst, e.bias);
+        text += &format!("{block:<26}{:>9.2}{:>9.2}{:>+9.2}\n", e.mean, e.worst, e.bias);
     }
     text
 }

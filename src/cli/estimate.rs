@@ -148,7 +148,7 @@ fn cycles_of(op: &str, n: u32, engine: &Engine) -> Result<Cycles, Failure> {
 
 impl Estimate<'_> {
     fn unit(&self) -> &'static str {
-        if self.tech.device.is_some() { "LUT" } else { "GE" }
+        if self.tech.device.is_some() { "LUTs" } else { "GE" }
     }
 
     fn block_rams(&self) -> Option<u64> {

@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     std::fs::create_dir_all(folder).map_err(|e| {
         Failure::input(format!("--keep: found {e}, expected a folder that can be written"))
     })?;
-    let measured = target.measure(&engine, folder)?;
+    let measured = target.measure(&engine.top, folder)?;
     let unit = tech.ge_um2().unwrap_or(1.0);
     let blocks = blocks(&engine);
     let estimated = tech.area_model(Some(flow)).map(|model| area(&blocks, model));

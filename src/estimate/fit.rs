@@ -8,15 +8,22 @@ pub struct Sample<const K: usize> {
     pub measured: f64,
 }
 
-/// Pull towards the prior, as a share of the samples' own weight. Small: it decides only what the samples
-/// leave open. Chosen by us; between 1e-5 and 1e-3 the held-out error is the same to 0.05 %.
-const PULL: f64 = 1e-4;
+/// Weight of a cost's distance from its prior, in units of the prior, against the squared relative error of a
+/// sample. It keeps costs that the samples hardly tell apart near to what such a gate costs elsewhere.
+/// Chosen by us: with 10, 16 and 22 of 30 engines in the fit, 1e-5 to 1e-4 left the smallest errors on
+/// the others.
+const PULL: f64 = 3e-5;
+/// The smallest prior whose units are used, in GE or look-up tables.
+const LEAST_PRIOR: f64 = 0.5;
 /// Steps of the descent; it stops earlier where nothing moves.
 const STEPS: usize = 20_000;
 
 /// The costs c >= 0 that minimise the sum of `((c . counts - measured) / measured)^2`, pulled a little
 /// towards `prior`. Coordinate descent; deterministic.
 pub fn non_negative<const K: usize>(samples: &[Sample<K>], prior: &[f64; K]) -> [f64; K] {
+    if samples.is_empty() {
+        return *prior;
+    }
     // The normal equations of the relative error.
     let mut square = [[0.0; K]; K];
     let mut right = [0.0; K];
@@ -30,7 +37,8 @@ pub fn non_negative<const K: usize>(samples: &[Sample<K>], prior: &[f64; K]) -> 
         }
     }
     for k in 0..K {
-        let pull = PULL * square[k][k];
+        let scale = prior[k].max(LEAST_PRIOR);
+        let pull = PULL * samples.len() as f64 / (scale * scale);
         square[k][k] += pull;
         right[k] += pull * prior[k];
     }
@@ -38,9 +46,6 @@ pub fn non_negative<const K: usize>(samples: &[Sample<K>], prior: &[f64; K]) -> 
     for _ in 0..STEPS {
         let mut moved = 0.0f64;
         for k in 0..K {
-            if square[k][k] == 0.0 {
-                continue;
-            }
             let others: f64 = (0..K).filter(|&j| j != k).map(|j| square[k][j] * costs[j]).sum();
             let new = ((right[k] - others) / square[k][k]).max(0.0);
             moved = moved.max((new - costs[k]).abs());
@@ -67,9 +72,9 @@ mod tests {
                 Sample { counts, measured }
             })
             .collect();
-        let found = non_negative(&samples, &[2.0, 2.0, 2.0]);
+        let found = non_negative(&samples, &[1.6, 0.2, 3.8]);
         for (found, cost) in found.iter().zip(costs) {
-            assert!((found - cost).abs() < 0.01, "{found} {cost}");
+            assert!((found - cost).abs() < 0.02, "{found} {cost}");
         }
     }
 
@@ -77,7 +82,7 @@ mod tests {
     fn a_kind_without_samples_keeps_its_prior() {
         let samples = [Sample { counts: [2.0, 0.0], measured: 6.0 }];
         let found = non_negative(&samples, &[1.0, 7.0]);
-        assert!((found[0] - 3.0).abs() < 1e-3 && found[1] == 7.0, "{found:?}");
+        assert!((found[0] - 3.0).abs() < 0.03 && (found[1] - 7.0).abs() < 1e-6, "{found:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Fits the costs of a technology to measured engines, and judges them on engines that had no part in it.
 use std::collections::BTreeMap;
 
+use super::operations::{self, Measurements};
 use super::samples::{HELD_OUT, Sample};
 use crate::estimate::area::{SHELL, area, blocks_of};
 use crate::estimate::fit::{self, non_negative};
@@ -23,7 +24,7 @@ pub struct Error {
 }
 
 impl Error {
-    fn of(errors: &[f64]) -> Self {
+    pub(super) fn of(errors: &[f64]) -> Self {
         let n = errors.len().max(1) as f64;
         Self {
             count: errors.len() as u32,
@@ -54,17 +55,32 @@ fn rows(samples: &[&Sample], unit: f64) -> BTreeMap<String, Vec<fit::Sample<KIND
     rows
 }
 
-/// Costs by block and kind, from the samples below [`HELD_OUT`]. `unit` is um^2 a GE, or 1.
-pub fn fit_costs(samples: &[&Sample], unit: f64) -> BTreeMap<String, BTreeMap<String, f64>> {
+/// Costs by block and kind, from samples and measured operations. `unit` is um^2 a GE, or 1.
+pub fn fit_costs(
+    samples: &[&Sample],
+    operations: &Measurements,
+    unit: f64,
+) -> BTreeMap<String, BTreeMap<String, f64>> {
     let rows = rows(samples, unit);
     let all: Vec<fit::Sample<KINDS>> = rows.values().flatten().cloned().collect();
     let global = non_negative(&all, &[1.0; KINDS]);
     let rounded = |cost: f64| (cost * 1e4).round() / 1e4;
-    let costs = |own: &[fit::Sample<KINDS>]| {
-        let costs = non_negative(own, &global);
+    let named = |costs: [f64; KINDS]| -> BTreeMap<String, f64> {
         Kind::ALL.iter().map(|k| (k.name().to_string(), rounded(costs[*k as usize]))).collect()
     };
-    rows.iter().map(|(block, own)| (block.clone(), costs(own))).collect()
+    let mut costs: BTreeMap<_, _> = (rows.iter())
+        .map(|(block, own)| (block.clone(), named(non_negative(own, &global))))
+        .collect();
+    let alone = operations::fit_costs(operations, unit, &global);
+    costs.insert(operations::BLOCK.into(), named(alone));
+    costs
+}
+
+/// The error of a model over measured operations.
+pub fn operation_errors(measured: &Measurements, model: &AreaModel, unit: f64) -> ErrorTable {
+    let costs = model.costs.get(operations::BLOCK);
+    let cost = |k: Kind| costs.and_then(|c| c.get(k.name())).copied().unwrap_or(0.0);
+    operations::errors(measured, unit, &Kind::ALL.map(cost))
 }
 
 /// The error of a model over samples.
@@ -94,6 +110,7 @@ pub fn errors(samples: &[&Sample], model: &AreaModel, unit: f64) -> ErrorTable {
 /// Fits to the samples below [`HELD_OUT`] and judges on the others.
 pub fn calibrate(
     samples: &BTreeMap<u64, Sample>,
+    operations: &Measurements,
     flow: Flow,
     tool: String,
     unit: f64,
@@ -107,9 +124,10 @@ pub fn calibrate(
         held_out: held_out.len() as u32,
         core_error_percent: [0.0; 2],
         shell_error_percent: [0.0; 2],
-        costs: fit_costs(&fitted, unit),
+        costs: fit_costs(&fitted, operations, unit),
     };
-    let table = errors(&held_out, &model, unit);
+    let mut table = errors(&held_out, &model, unit);
+    table.extend(operation_errors(operations, &model, unit));
     let rounded = |name: &str| {
         let e = table.get(name).copied().unwrap_or_default();
         [e.mean, e.worst].map(|v| (v * 100.0).round() / 100.0)

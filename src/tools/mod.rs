@@ -2,6 +2,7 @@
 pub mod calibrate;
 pub mod library;
 pub mod lockstep;
+pub mod operations;
 pub mod samples;
 pub mod synthesis;
 pub mod verify;

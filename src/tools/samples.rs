@@ -42,6 +42,8 @@ pub enum SamplesError {
     File { path: PathBuf, message: String },
     #[error("seed {seed}: {source}")]
     Synthesis { seed: u64, source: SynthesisError },
+    #[error("operations: {source}")]
+    Operations { source: SynthesisError },
 }
 
 /// Reads the text of a CSV of samples, by seed; a later line of a seed replaces those of another text.
@@ -115,12 +117,12 @@ fn sample(seed: u64, rtl: &str, measured: Vec<Measured>) -> Sample {
 pub fn measure(seed: u64, target: &Target<'_>) -> Result<Sample, SamplesError> {
     let engine = Engine::describe(&HwConfig::random(seed, MOST_LANES));
     let folder = folder()?;
-    let measured = target.measure(&engine, folder.path());
+    let measured = target.measure(&engine.top, folder.path());
     let measured = measured.map_err(|source| SamplesError::Synthesis { seed, source })?;
-    Ok(sample(seed, &text_hash(&engine), measured))
+    Ok(sample(seed, &text_hash(&engine.top), measured))
 }
 
-fn folder() -> Result<tempfile::TempDir, SamplesError> {
+pub(super) fn folder() -> Result<tempfile::TempDir, SamplesError> {
     let refuse = |e: std::io::Error| SamplesError::File {
         path: std::env::temp_dir(),
         message: e.to_string(),
@@ -177,19 +179,19 @@ pub fn complete(
     for (done, &seed) in seeds.iter().enumerate() {
         progress(done);
         let engine = Engine::describe(&HwConfig::random(seed, MOST_LANES));
-        let rtl = text_hash(&engine);
+        let rtl = text_hash(&engine.top);
         let source = |source| SamplesError::Synthesis { seed, source };
         let folder = folder()?;
         let mut is_prepared = false;
         for subject in subjects.iter_mut().filter(|s| !s.has(seed, &rtl)) {
             let measured = match subject.target.flow() {
-                Flow::Fpga => subject.target.measure(&engine, folder.path()),
+                Flow::Fpga => subject.target.measure(&engine.top, folder.path()),
                 flow => {
                     if !is_prepared {
-                        prepare(&engine, flow, folder.path()).map_err(source)?;
+                        prepare(&engine.top, flow, folder.path()).map_err(source)?;
                         is_prepared = true;
                     }
-                    subject.target.measure_prepared(&engine, folder.path())
+                    subject.target.measure_prepared(&engine.top, folder.path())
                 }
             };
             subject.add(sample(seed, &rtl, measured.map_err(source)?))?;

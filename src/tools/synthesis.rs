@@ -1,6 +1,7 @@
 //! Runs Yosys on an engine's printed text: the area of every block, hierarchy kept, memories left out.
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
 
@@ -8,7 +9,7 @@ use super::library::LibraryFiles;
 use super::{ToolError, YOSYS};
 use crate::emit::EmitError;
 use crate::emit::template::{Values, fill};
-use crate::engine::Engine;
+use crate::rtl::Module;
 use crate::rtl::verilog::{Dialect, Style, print_all};
 use crate::tech::cells::FullAdder;
 use crate::tech::{Flow, Tech};
@@ -80,20 +81,24 @@ impl<'t> Target<'t> {
         Ok(Self { tech, flow, areas, liberty })
     }
 
-    /// Area of every module of an engine, in the order of the printed files, the top last. What the tool
+    /// Area of every module of a design, in the order of the printed files, the top last. What the tool
     /// reads and writes is in `folder`.
     ///
     /// # Errors
     /// Yosys is missing or fails, or leaves a cell that is none of the technology's.
-    pub fn measure(&self, engine: &Engine, folder: &Path) -> Result<Vec<Measured>, SynthesisError> {
+    pub fn measure(
+        &self,
+        top: &Rc<Module>,
+        folder: &Path,
+    ) -> Result<Vec<Measured>, SynthesisError> {
         match &self.tech.device {
-            None => prepare(engine, self.flow, folder)?,
+            None => prepare(top, self.flow, folder)?,
             Some(device) => {
                 let command = [("command", device.command.clone())];
-                run_on_text(engine, FPGA, &command, folder)?;
+                run_on_text(top, FPGA, &command, folder)?;
             }
         }
-        self.measure_prepared(engine, folder)
+        self.measure_prepared(top, folder)
     }
 
     /// [`Target::measure`] where [`prepare`] has been at work in `folder`, for several libraries in turn.
@@ -102,7 +107,7 @@ impl<'t> Target<'t> {
     /// As [`Target::measure`].
     pub fn measure_prepared(
         &self,
-        engine: &Engine,
+        top: &Rc<Module>,
         folder: &Path,
     ) -> Result<Vec<Measured>, SynthesisError> {
         let style = &style();
@@ -120,16 +125,16 @@ impl<'t> Target<'t> {
             .map_err(|e| SynthesisError::NoFigures(e.to_string()))?;
         let stat = cells_by_module(&text);
         let mut modules: Vec<String> = vec![];
-        for (file, _) in print_all(&engine.top, style) {
+        for (file, _) in print_all(top, style) {
             modules.extend(file.strip_suffix(".sv").map(String::from));
         }
         modules.retain(|name| *name != style.memory_name());
-        modules.iter().map(|name| self.block(engine, style, name, &stat)).collect()
+        modules.iter().map(|name| self.block(top, style, name, &stat)).collect()
     }
 
     fn block(
         &self,
-        engine: &Engine,
+        top: &Rc<Module>,
         style: &Style,
         module: &str,
         stat: &Stat,
@@ -158,36 +163,36 @@ impl<'t> Target<'t> {
                     tech: self.tech.name.clone(),
                 })?;
         }
-        let is_top = module == style.module_name(&engine.top.name);
+        let is_top = module == style.module_name(&top.name);
         let name = module.strip_prefix(style.prefix.as_str()).unwrap_or(module);
         let block = if is_top { "shell".to_string() } else { name.to_string() };
         Ok(Measured { block, area, flops })
     }
 }
 
-/// Runs Yosys on an engine up to the point where the library matters: `front.il` in `folder`.
+/// Runs Yosys on a design up to the point where the library matters: `front.il` in `folder`.
 ///
 /// # Errors
 /// Yosys is missing or fails.
-pub fn prepare(engine: &Engine, flow: Flow, folder: &Path) -> Result<(), SynthesisError> {
+pub fn prepare(top: &Rc<Module>, flow: Flow, folder: &Path) -> Result<(), SynthesisError> {
     let script = if flow == Flow::Area { FRONT_AREA } else { FRONT_PLAIN };
     if flow == Flow::Area {
         for (name, text) in [ADDER, ADDERS, ADDER_CONSTANT] {
             write(folder, name, text)?;
         }
     }
-    run_on_text(engine, script, &[], folder)
+    run_on_text(top, script, &[], folder)
 }
 
-/// Prints an engine into `folder` and runs a script that reads it.
+/// Prints a design into `folder` and runs a script that reads it.
 fn run_on_text(
-    engine: &Engine,
+    top: &Rc<Module>,
     (name, script): Template,
     more: &[(&'static str, String)],
     folder: &Path,
 ) -> Result<(), SynthesisError> {
     let style = style();
-    let files = print_all(&engine.top, &style);
+    let files = print_all(top, &style);
     for (name, text) in &files {
         write(folder, name, text)?;
     }
@@ -195,7 +200,7 @@ fn run_on_text(
     let mut values = Values::from([
         ("read", format!("read_verilog -sv {}", names.join(" "))),
         ("ram", style.memory_name()),
-        ("top", style.module_name(&engine.top.name)),
+        ("top", style.module_name(&top.name)),
     ]);
     values.extend(more.iter().cloned());
     write(folder, name, &fill(name, script, &values)?)?;
@@ -281,12 +286,16 @@ fn adder_cell(adder: Option<&FullAdder>) -> String {
     )
 }
 
-/// SHA-256 of an engine's printed text, its first 16 digits: an engine of another text is measured anew.
-pub fn text_hash(engine: &Engine) -> String {
+/// SHA-256 of a design's printed text without comments and blanks, its first 16 digits: a design of
+/// another text is measured anew.
+pub fn text_hash(top: &Rc<Module>) -> String {
     let mut hash = Sha256::new();
-    for (name, text) in print_all(&engine.top, &style()) {
+    for (name, text) in print_all(top, &style()) {
         hash.update(name);
-        hash.update(text);
+        for line in text.lines() {
+            let code = line.split("//").next().unwrap_or_default();
+            code.split_whitespace().for_each(|word| hash.update(word));
+        }
     }
     hash.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect()
 }
