@@ -8,9 +8,11 @@ pub mod build;
 pub mod evaluate;
 pub mod module;
 pub mod names;
+pub mod pipe;
 pub mod step;
 pub mod verilog;
 
 pub use build::{Net, Word};
 pub use evaluate::evaluate;
 pub use module::{Instance, Memory, MemoryField, Module, Node, NodeId, Op};
+pub use pipe::{Pipe, Rank};

@@ -1,4 +1,5 @@
 //! The finished netlist of one module: nodes, ports, instances and memories. Plain data.
+use super::pipe::Rank;
 use crate::num::Interval;
 use std::rc::Rc;
 
@@ -111,8 +112,8 @@ pub struct Node {
     pub count: u32,
     /// The author's name; slices, shifts, casts, constants and one-bit logic may have none.
     pub name: Option<String>,
-    /// Pipeline stage; `None` for constants and state.
-    pub rank: Option<u32>,
+    /// Place in a pipeline; `None` for constants and state.
+    pub rank: Option<Rank>,
     /// Index into [`Module::sections`]: the one-line comment under which the node is printed.
     pub section: usize,
 }
@@ -172,6 +173,8 @@ pub struct Module {
     pub port_docs: Vec<(String, String)>,
     pub instances: Vec<Instance>,
     pub memories: Vec<Memory>,
+    /// Enable of each pipe's registers. The first is that of ports and of stages without a pipe.
+    pub pipes: Vec<Option<NodeId>>,
     pub sections: Vec<String>,
 }
 
