@@ -3,6 +3,7 @@
 //! Nothing here knows what the engine does with a number. The rule of each key stands in one table,
 //! `schema`, from which reading, printing and the help in the messages all follow.
 mod check;
+mod clash;
 mod error;
 mod hw_config;
 mod read;
@@ -14,7 +15,7 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 pub use error::{ConfigErrors, Excerpt, Problem};
-pub use hw_config::HwConfig;
+pub use hw_config::{BufferKind, HwConfig, Stage};
 
 /// Longest text that is read, in bytes. Chosen by us: a configuration needs 2 KiB.
 const LONGEST_BYTES: u64 = 1 << 16;

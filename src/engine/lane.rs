@@ -1,5 +1,7 @@
 //! One lane: one multiply-add, one right shifter, the exponential's table, the register T and the
-//! output stage. Every micro-op of every operator goes through this one path in one cycle.
+//! output stage. Every micro-op of every operator goes through this one path, in one cycle or in the
+//! stages of its cuts.
+use super::cuts::Cuts;
 use super::tables::Tables;
 use super::widths::{GUARD, OUTPUT_FRACTION, Widths};
 use crate::isa::{Out, Shift, VectorOp};
@@ -21,45 +23,51 @@ fn saturate<'a>(net: &'a Net, word: Word<'a>, bits: u32, name: &str) -> Word<'a>
     fits.mux(word.signed_bits(0, bits), limit).named(&format!("{name}_saturated"))
 }
 
-/// Describes the lane. Combinational from its inputs to its outputs but for T.
-pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
+/// Describes the lane. Combinational from its inputs to its outputs but for T and the cuts. A word that
+/// all lanes share enters at the stage that reads it.
+pub fn describe(w: &Widths, tables: &Tables, cuts: &Cuts) -> Rc<Module> {
     let net = Net::new(
         "lane",
         "src/engine/lane.rs, fn describe",
         "one lane: multiply-add, exponential table, shifter, register T and output stage.",
     );
     let fields = VectorOp::fields();
-    let control = |name: &str, doc: &str| {
-        let bits = fields.fields[fields.index(name)].bits;
-        net.input(name, Interval::unsigned(bits), doc)
-    };
     let unsigned = Interval::unsigned;
     let signed = Interval::signed;
+    let (mul_at, shift_at, out_at) = (cuts.multiply(), cuts.shift(), cuts.outputs());
 
-    let step = net.input("step", unsigned(1), "a micro-op is in the lane and nothing holds it");
+    let advance = (cuts.leaves().max(out_at) > 0)
+        .then(|| net.input("advance", unsigned(1), "nothing holds the pipeline").unranked());
+    let pipe = net.pipe(advance);
+    let control = |name: &str, stage: u32, doc: &str| {
+        let bits = fields.fields[fields.index(name)].bits;
+        pipe.input(name, unsigned(bits), stage, doc)
+    };
+    let step = pipe.input("step", unsigned(1), shift_at, "a micro-op is here and nothing holds it");
     let x = net.input("x", signed(w.input), "element");
-    let keep = net.input("keep", unsigned(1), "the element exists and is not masked");
+    let keep = pipe.input("keep", unsigned(1), shift_at, "the element exists and is not masked");
     let gamma = net.input("gamma", signed(w.input), "scale parameter of the element");
-    let beta = net.input("beta", signed(w.beta), "offset parameter plus one half LSB");
+    let beta = pipe.input("beta", signed(w.beta), out_at, "offset parameter plus one half LSB");
     let scale = net.input("scale", unsigned(w.p - 1), "mantissa of the row");
     let addend = net.input("addend", signed(w.addend), "addend of the row");
-    let amount = net.input("amount", unsigned(w.shift), "shift of the row and the micro-op");
+    let amount =
+        pipe.input("amount", unsigned(w.shift), shift_at, "shift of the row and the micro-op");
     let stored = w
         .can_store
         .then(|| net.input("stored", unsigned(16), "stored exponential: exponent and fraction"));
-    let p_select = control("p", "broadcast operand");
-    let q_select = control("q", "element operand");
-    let c_select = control("c", "addend");
-    let source_select = control("source", "what is shifted");
-    let shift_select = control("shift", "amount of the shift");
-    let t_select = control("t", "what T takes");
-    let reduce_select = control("reduce", "what the tree adds");
-    let out_select = control("out", "saturation of the output");
-    let is_wide = (w.output > 8).then(|| control("wide", "codes of 16 bits"));
-    let use_beta = net.input("beta_on", unsigned(1), "add beta and not the half alone");
+    let p_select = control("p", 0, "broadcast operand");
+    let q_select = control("q", 0, "element operand");
+    let c_select = control("c", 0, "addend");
+    let source_select = control("source", shift_at, "what is shifted");
+    let shift_select = control("shift", shift_at, "amount of the shift");
+    let t_select = control("t", shift_at, "what T takes");
+    let reduce_select = control("reduce", shift_at, "what the tree adds");
+    let out_select = control("out", out_at, "saturation of the output");
+    let is_wide = (w.output > 8).then(|| control("wide", out_at, "codes of 16 bits"));
+    let use_beta = pipe.input("beta_on", unsigned(1), out_at, "add beta and not the half alone");
 
     net.section("The exponential's argument in T: -t, with exponent n and fraction.");
-    let t = net.state("t", signed(w.p), 1, None);
+    let t = net.state("t", signed(w.p), 1, None).pinned();
     let fraction_bits = w.exp_fraction;
     let segment_bits = tables.exp2.segment_bits();
     let lo_bits = fraction_bits - segment_bits;
@@ -83,8 +91,10 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
     let c = net
         .select(c_select, &[net.constant(0), addend.shift_right(GUARD), table_addend])
         .named("coarse_addend");
-    let sum = p.mul_add(q, c).named("multiply_add");
+    let [p, q, c] = [p, q, c].map(|word| pipe.delay(word, mul_at));
+    let sum = pipe.delay(p.mul_add(q, c).named("multiply_add"), shift_at);
     let fine = c_select.equals(1).mux(addend.bits(0, GUARD), net.constant(0)).named("fine_addend");
+    let fine = pipe.delay(fine, shift_at);
     let product = sum.concat(fine).named("product");
 
     net.section("The mantissa of the exponential, in [1, 2).");
@@ -93,7 +103,7 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
     let mantissa = sum.bits(drop, fraction_bits + 1).named("mantissa");
     let mut mantissa = keep.mux(mantissa, net.constant(0)).named("mantissa_kept");
     if w.can_store && w.stored_fraction < fraction_bits {
-        let store = control("store", "the exponential is written to the row buffer");
+        let store = control("store", shift_at, "the exponential is written to the row buffer");
         let cut = fraction_bits - w.stored_fraction;
         let kept = mantissa.shift_right(cut).shift_left(cut);
         mantissa = store.mux(kept, mantissa).named("mantissa_used");
@@ -103,9 +113,13 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
     let at_sum = mantissa.shift_left(w.sum_fraction - fraction_bits);
     let at_output = mantissa.shift_left(w.output + OUTPUT_FRACTION - fraction_bits);
     let source = net.select(source_select, &[product, at_sum, at_output]).named("shift_source");
+    let exponent = pipe.delay(exponent, shift_at);
     let mut own = exponent;
     if let Some(stored) = stored {
-        let n = stored.bits(w.stored_fraction, w.exponent);
+        let mut n = stored.bits(w.stored_fraction, w.exponent);
+        if shift_at > 0 {
+            n = pipe.delay(n.named("stored_exponent"), shift_at);
+        }
         let total = (n + amount).named("stored_amount");
         let most = net.constant(unsigned(w.shift).hi);
         let over = most.less(total).named("stored_amount_is_large");
@@ -131,6 +145,7 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
 
     net.section("What the reduction tree adds: the value, or the value with the element above it.");
     let is_pair = reduce_select.equals(2);
+    let x = pipe.delay(x, shift_at);
     let low = shifted.bits(0, w.pair_low);
     let top_bits = (w.sum_fraction + 1).saturating_sub(w.pair_low);
     let upper = if top_bits == 0 {
@@ -144,10 +159,11 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
     } else {
         low
     };
-    let leaf = upper.concat(low).named("leaf");
+    let leaf = pipe.delay(upper.concat(low).named("leaf"), cuts.leaves());
 
     net.section("The output stage: one rounding, then saturation.");
     let before = saturate(&net, shifted, w.output + OUTPUT_FRACTION + 2, "out");
+    let (before, keep_out) = (pipe.delay(before, out_at), pipe.delay(keep, out_at));
     let half = net.constant(1 << (OUTPUT_FRACTION - 1));
     let offset = use_beta.mux(beta, half).named("out_offset");
     let rounded = (before + offset).named("out_sum").shift_right(OUTPUT_FRACTION);
@@ -177,10 +193,10 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
     }
     if w.can_store {
         // A stored mantissa has no code for 0.
-        y = keep.mux(y, net.constant(0)).named("code_kept");
+        y = keep_out.mux(y, net.constant(0)).named("code_kept");
     }
     net.output("y", y, "output code; 0 where the element is masked");
-    net.output("saturated", (over & keep).named("saturated"), "the code was saturated");
+    net.output("saturated", (over & keep_out).named("saturated"), "the code was saturated");
     net.output("leaf", leaf, "addend of the reduction tree");
     if w.can_store {
         let cut = fraction_bits.saturating_sub(w.stored_fraction);

@@ -3,13 +3,16 @@
 //! Nothing here reads a file or holds an `f64`: coefficients arrive as integer tables.
 pub mod control;
 pub mod core;
+pub mod cuts;
 pub mod lane;
 pub mod scalar;
 pub mod shell;
 pub mod tables;
 pub mod tree;
+pub mod turns;
 pub mod widths;
 
+pub use cuts::Cuts;
 pub use tables::Tables;
 pub use widths::Widths;
 
@@ -23,6 +26,8 @@ pub struct Engine {
     pub config: HwConfig,
     pub widths: Widths,
     pub tables: Tables,
+    /// Pipeline registers.
+    pub cuts: Cuts,
     pub vector_fields: FieldSet,
     pub scalar_fields: FieldSet,
     /// The whole design: stream registers, load port, counters and the core.
@@ -36,8 +41,9 @@ impl Engine {
         let tables = Tables::fit(config, &widths);
         let vector_fields = VectorOp::fields();
         let scalar_fields = ScalarOp::fields(widths.scalar);
-        let core = core::describe(config, &widths, &tables, &vector_fields, &scalar_fields);
-        let top = shell::describe(config, &widths, &core, &vector_fields, &scalar_fields);
-        Self { config: config.clone(), widths, tables, vector_fields, scalar_fields, top }
+        let cuts = Cuts::listed(config);
+        let core = core::describe(config, &widths, &tables, &cuts, &vector_fields, &scalar_fields);
+        let top = shell::describe(config, &widths, &cuts, &core, &vector_fields, &scalar_fields);
+        Self { config: config.clone(), widths, tables, cuts, vector_fields, scalar_fields, top }
     }
 }

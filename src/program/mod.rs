@@ -2,5 +2,6 @@
 pub mod bind;
 pub mod library;
 pub mod listing;
+pub mod turns;
 
 pub use bind::{BindError, Binding, Loaded, bind};

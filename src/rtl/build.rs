@@ -49,6 +49,21 @@ impl Net {
         Pipe::new(self, m.pipes.len() - 1, enable)
     }
 
+    /// Name of a word, or of the word that it is another node for.
+    pub(super) fn source_name(&self, word: Word<'_>) -> String {
+        let m = self.module.borrow();
+        let mut id = word.id;
+        while let (None, Op::Fit(of)) = (&m.nodes[id].name, &m.nodes[id].op) {
+            id = *of;
+        }
+        m.name_of(id).to_string()
+    }
+
+    /// As [`meet`].
+    pub(super) fn meet(&self, what: &str, words: &[NodeId]) {
+        meet(&self.module.borrow(), what, words);
+    }
+
     /// A register after a word, unnamed and of no rank yet.
     pub(super) fn register<'a>(
         &'a self,

@@ -63,13 +63,20 @@ pub struct Pipe<'a> {
     net: &'a Net,
     id: usize,
     enable: Option<Word<'a>>,
+    /// Between the name of a word and that of its first register, where another pipe delays it too.
+    tag: &'static str,
     /// The register of a word at a stage, by the word, the stage and whether it has a reset.
     made: RefCell<HashMap<(NodeId, u32, bool), Word<'a>>>,
 }
 
 impl<'a> Pipe<'a> {
     pub(super) fn new(net: &'a Net, id: usize, enable: Option<Word<'a>>) -> Self {
-        Self { net, id, enable, made: RefCell::default() }
+        Self { net, id, enable, tag: "", made: RefCell::default() }
+    }
+
+    /// Names the first register of a word `name_tag_q`.
+    pub fn tagged(self, tag: &'static str) -> Self {
+        Self { tag, ..self }
     }
 
     pub(super) fn id(&self) -> usize {
@@ -79,6 +86,13 @@ impl<'a> Pipe<'a> {
     /// An input port whose words are of this stage.
     pub fn input(&self, name: &str, ty: Interval, stage: u32, doc: &str) -> Word<'a> {
         let word = self.net.input(name, ty, doc);
+        word.set_rank(Some(Rank::new(self.id, stage)));
+        word
+    }
+
+    /// Field of the word that a memory read, at the stage after that of its read address.
+    pub fn read(&self, memory: usize, field: usize, stage: u32) -> Word<'a> {
+        let word = self.net.read(memory, field);
         word.set_rank(Some(Rank::new(self.id, stage)));
         word
     }
@@ -99,7 +113,7 @@ impl<'a> Pipe<'a> {
     }
 
     fn to(&self, word: Word<'a>, stage: u32, reset: Option<i64>) -> Word<'a> {
-        let name = word.name();
+        let name = self.net.source_name(word);
         let rank = word.rank().unwrap_or_else(|| panic!("{name} has no rank and is delayed"));
         let is_mine = rank.stage == 0 || rank.pipe == self.id;
         assert!(is_mine && rank.stage <= stage, "{name} at {rank} is asked for at stage {stage}");
@@ -113,7 +127,11 @@ impl<'a> Pipe<'a> {
         }
         let made = self.net.register(before, self.enable, reset);
         made.set_rank(Some(Rank::new(self.id, stage)));
-        let made = made.named(&later(&before.name()));
+        let name = match self.made.borrow().values().any(|w| w.id() == before.id()) {
+            false if !self.tag.is_empty() => format!("{name}_{}", self.tag),
+            _ => self.net.source_name(before),
+        };
+        let made = made.named(&later(&name));
         self.made.borrow_mut().insert(key, made);
         made
     }
@@ -129,6 +147,22 @@ impl<'a> Pipe<'a> {
             }
             _ => word,
         }
+    }
+}
+
+impl<'a> Pipe<'a> {
+    /// The same words without rank, for state that words of several pipes write: they leave the pipe
+    /// together.
+    ///
+    /// # Panics
+    /// When their ranks differ.
+    pub fn leave<const N: usize>(&self, words: [Word<'a>; N]) -> [Word<'a>; N] {
+        let ids: Vec<NodeId> = words.iter().map(|w| w.id()).collect();
+        self.net.meet("words that leave", &ids);
+        words.map(|word| match word.rank() {
+            Some(rank) if rank.stage > 0 => word.unranked(),
+            _ => word,
+        })
     }
 }
 
@@ -238,7 +272,8 @@ mod tests {
 
     #[test]
     fn registers_are_counted_in_their_names() {
-        for (name, next) in [("x", "x_q"), ("x_q", "x_q2"), ("x_q9", "x_q10"), ("a_quick", "a_quick_q")]
+        for (name, next) in
+            [("x", "x_q"), ("x_q", "x_q2"), ("x_q9", "x_q10"), ("a_quick", "a_quick_q")]
         {
             assert_eq!(later(name), next);
         }
@@ -249,7 +284,9 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "operands meet at different pipeline ranks: x at 0, x_q at 1 of pipe 1")]
+    #[should_panic(
+        expected = "operands meet at different pipeline ranks: x at 0, x_q at 1 of pipe 1"
+    )]
     fn stages_cannot_be_skewed() {
         let (net, ty) = net();
         let x = net.input("x", ty, "");

@@ -65,7 +65,8 @@ fn lane() -> Rc<Module> {
 
 fn array(lanes: u32) -> (Rc<Module>, usize) {
     let lane = lane();
-    let data = |n: &&mive::rtl::Node| n.rank.is_none_or(|r| r.stage != 0) || !matches!(n.op, Op::Input);
+    let data =
+        |n: &&mive::rtl::Node| n.rank.is_none_or(|r| r.stage != 0) || !matches!(n.op, Op::Input);
     let nodes = lane.nodes.iter().filter(data).filter(|n| !matches!(n.op, Op::Const(_))).count();
     let net = Net::new("array", "tests", "Lanes and a row buffer.");
     let op = net.input("op", Interval::unsigned(2), "");
