@@ -73,6 +73,8 @@ fn words(net: &Net, w: &Widths, cuts: &Cuts, vector_words: u32, scalar_words: u3
     let s_mul = net.input("s_mul", bit, "the scalar micro-op is a product");
     let s_take = net.input("s_take", bit, "the scalar micro-op takes the sums");
     let s_end = net.input("s_end", bit, "last micro-op of the scalar block");
+    let s_adds =
+        cuts.scalar.then(|| net.input("s_adds", bit, "the scalar micro-op uses the adder"));
     let spaced = (cuts.group() > 1)
         .then(|| net.input("spaced", bit, "chunks take no turns: a body waits for each micro-op"));
 
@@ -132,9 +134,12 @@ fn words(net: &Net, w: &Widths, cuts: &Cuts, vector_words: u32, scalar_words: u3
 
     net.section("The scalar unit: the block under way.");
     let last_digit = digit.equals(i64::from(w.digits));
-    let s_done = (is_busy & (!s_mul | last_digit)).named("scalar_op_done");
+    // With a register at its operands the adder takes a second cycle.
+    let adds_first = s_adds.map(|s_adds| (s_adds & digit.equals(0)).named("adder_reads"));
+    let more = adds_first.map_or(s_mul & !last_digit, |reads| (s_mul & !last_digit) | reads);
+    let s_done = (is_busy & !more).named("scalar_op_done");
     let block_end = (s_done & s_end).named("block_end");
-    let steps = (is_busy & s_mul & !last_digit).named("digit_steps");
+    let steps = (is_busy & more).named("digit_steps");
     let digit_up = (digit + one).named("digit_up").fit(Interval::new(1, i64::from(w.digits) + 1));
     let digit_next = steps.mux(digit_up, zero).named("digit_d").fit(digits);
     net.drive(digit, digit_next, None);

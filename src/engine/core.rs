@@ -135,6 +135,9 @@ fn words<'a>(
         ("s_take", sf("kind").equals(ScalarKind::Take.code())),
         ("s_end", sf("end")),
     ];
+    if cuts.scalar {
+        told.push(("s_adds", sf("kind").equals(ScalarKind::Alu.code())));
+    }
     told.extend(spaced.map(|spaced| ("spaced", spaced)));
     let outs = net.instance("sequencer", &sequencer, 1, &told);
     let seq = |name: &str| {
@@ -262,7 +265,7 @@ fn words<'a>(
     let element_sum = Interval::signed(w.element_total);
     let sums = net.state("total", unsigned(w.total), 1, None);
     let elements = net.state("element_total", element_sum, 1, None);
-    let unit = scalar::describe(w, tables, scalar_fields, config.newton_steps > 0);
+    let unit = scalar::describe(w, tables, cuts, scalar_fields, config.newton_steps > 0);
     let mut unit_inputs = vec![
         ("on", seq("scalar_on")),
         ("digit_first", seq("digit_first")),

@@ -4,6 +4,7 @@
 //! shifter; then the output stage or the leaf and the reduction tree. T closes a loop around the first
 //! three, so the sequencer lets [`Cuts::group`] chunks take turns.
 use crate::config::{HwConfig, Stage};
+use crate::isa::ScalarKind;
 
 /// The registers of one engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct Cuts {
     pub output: bool,
     /// Levels of a reduction tree between two registers; 0 for none.
     pub tree_levels: u32,
-    /// At the operands of the scalar unit.
+    /// At the operands of the scalar unit's adder and multiplier.
     pub scalar: bool,
 }
 
@@ -84,6 +85,15 @@ impl Cuts {
         }
         let full = chunks.div_ceil(group) - 1;
         slots * group * full + (slots - 1) * group + (chunks - group * full)
+    }
+
+    /// Cycles of a scalar micro-op; a product takes `digits` digits.
+    pub fn scalar_op(&self, kind: ScalarKind, digits: u32) -> u32 {
+        match kind {
+            ScalarKind::Mul => digits + 1,
+            ScalarKind::Alu => 1 + u32::from(self.scalar),
+            _ => 1,
+        }
     }
 
     /// Names of the registers, as a configuration would list them.

@@ -130,10 +130,7 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
                 }
                 ops.last_mut().expect("an op").0.end = true;
                 let digits = w.digits;
-                let cycles = |op: &crate::isa::ScalarOp| match op.kind {
-                    crate::isa::ScalarKind::Mul => digits + 1,
-                    _ => 1,
-                };
+                let cycles = |op: &crate::isa::ScalarOp| engine.cuts.scalar_op(op.kind, digits);
                 block_cycles.push(ops.iter().map(|(op, ..)| cycles(op)).sum());
                 for (op, line, text) in ops {
                     let values = op.values();

@@ -57,20 +57,20 @@ struct Stage {
     release: Option<u64>,
 }
 
-fn scalar_cycles(values: &[i64], digits: u32) -> u64 {
-    if values[0] == ScalarKind::Mul.code() { u64::from(digits) + 1 } else { 1 }
+fn scalar_cycles(values: &[i64], engine: &Engine) -> u64 {
+    let kind = ScalarKind::from_code(values[0]).expect("a kind that was encoded");
+    u64::from(engine.cuts.scalar_op(kind, engine.widths.digits))
 }
 
 impl Shape {
     fn of(loaded: &Loaded, engine: &Engine) -> Self {
-        let digits = engine.widths.digits;
         let (sf, vf) = (ScalarOp::fields(1), VectorOp::fields());
         let (s_end, v_end) = (sf.index("end"), vf.index("end"));
         let (reduce, release) = (vf.index("reduce"), vf.index("release"));
         let blocks = loaded.scalar.split_inclusive(|v| v[s_end] == 1);
         let bodies = loaded.vector.split_inclusive(|v| v[v_end] == 1);
         let stages = blocks.zip(bodies).map(|(block, body)| {
-            let cycles = |ops: &[Vec<i64>]| ops.iter().map(|v| scalar_cycles(v, digits)).sum();
+            let cycles = |ops: &[Vec<i64>]| ops.iter().map(|v| scalar_cycles(v, engine)).sum();
             let take = block.iter().position(|v| v[0] == ScalarKind::Take.code());
             Stage {
                 block: cycles(block),
@@ -286,7 +286,7 @@ pub fn listing(loaded: &Loaded, engine: &Engine) -> String {
     for (i, ((block, body), stage)) in blocks.zip(bodies).zip(&shape.stages).enumerate() {
         text += &format!("\nscalar block {i}: {} cycles\n", stage.block);
         for v in block {
-            let cycles = scalar_cycles(v, engine.widths.digits).to_string();
+            let cycles = scalar_cycles(v, engine).to_string();
             text += &row(&engine.scalar_fields, s_at, v, disassembler::scalar(v), cycles);
             s_at += 1;
         }
