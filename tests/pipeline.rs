@@ -85,7 +85,9 @@ fn check(config: &HwConfig, lengths: &[u32], n_rows: usize) {
         let cut = HwConfig { stages, tree_levels, ..config.clone() };
         let engine = Engine::describe(&cut);
         let simulator = Simulator::new(&engine);
-        for (case, expected) in cases.iter().zip(&expected) {
+        // A third of the cases each, another third for the next combination.
+        let third = cases.iter().zip(&expected).skip(n_cuts as usize % 3).step_by(3);
+        for (case, expected) in third {
             for mut stall in [Stall::none(), Stall::random(0.3, n_cuts)] {
                 let (got, _) = run(&engine, &simulator, case, &mut stall);
                 assert!(got == *expected, "{}: {:?} changes a code", case.title(), engine.cuts);
@@ -93,7 +95,7 @@ fn check(config: &HwConfig, lengths: &[u32], n_rows: usize) {
         }
         n_cuts += 1;
     }
-    assert!(n_cuts >= 32, "{n_cuts}");
+    assert!(n_cuts >= 64, "{n_cuts}");
 }
 
 #[test]
@@ -123,11 +125,11 @@ fn printed_text_agrees() {
     if !have(&["iverilog", "vvp", "verilator"]) {
         return;
     }
-    use Stage::{Leaf, Operands, Output, Product, Scalar};
+    use Stage::{Leaf, Load, Operands, Output, Product, Scalar};
     let cut = [
         ("tiny", vec![Operands], 0),
-        ("tiny", vec![Product, Output], 0),
-        ("edge", vec![Operands, Product, Leaf, Output, Scalar], 1),
+        ("tiny", vec![Load, Product, Output], 0),
+        ("edge", vec![Load, Operands, Product, Leaf, Output, Scalar], 1),
         ("edge", vec![Product, Leaf], 2),
         ("edge16", vec![Operands, Product, Output], 1),
         ("server", vec![Operands, Product, Leaf, Output, Scalar], 2),

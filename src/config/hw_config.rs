@@ -26,6 +26,8 @@ macro_rules! words {
 words! {
 /// A place for pipeline registers, besides those between the levels of the reduction trees.
 Stage {
+    /// Before the maximum of the elements that are loaded.
+    Load = "load",
     /// Before the multiplier of each lane.
     Operands = "operands",
     /// Between a lane's multiply-add and its shifter.

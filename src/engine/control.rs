@@ -130,6 +130,7 @@ fn words(net: &Net, w: &Widths, cuts: &Cuts, vector_words: u32, scalar_words: u3
     let pass_end = (body_end & is_last_chunk).named("pass_end");
     let row_end = (pass_end & v_last).named("row_end");
     let goes_on = (pass_end & !v_last).named("row_goes_on");
+    let known = row_is_known(net, cuts, w.lanes, [is_loaded, load_row]);
     let summed = sums_are_in(net, cuts, w.lanes, hold, [goes_on, run_row]);
 
     net.section("The scalar unit: the block under way.");
@@ -197,7 +198,7 @@ fn words(net: &Net, w: &Widths, cuts: &Cuts, vector_words: u32, scalar_words: u3
     wants_scalar.drive(
         net,
         "wants_scalar",
-        &[(s_start_row, s_starts, zero), (load_row, is_loaded, one), (summed[1], summed[0], one)],
+        &[(s_start_row, s_starts, zero), (known[1], known[0], one), (summed[1], summed[0], one)],
     );
     wants_pass.drive(net, "wants_pass", &[(start_row, starts, zero), (s_row, block_end, one)]);
     let after_pass = row_end.mux(zero, v_up).named("pass_start_after");
@@ -231,6 +232,17 @@ fn words(net: &Net, w: &Widths, cuts: &Cuts, vector_words: u32, scalar_words: u3
     let no_load = at_start & !is_skipping;
     let both_free = is_free.q[0] & is_free.q[1];
     give("idle", (both_free & no_load & !is_running).named("idle"), "no row is inside");
+}
+
+/// The end of a row's load and the row, (when, row), in the cycle in which its maximum is known.
+fn row_is_known<'a>(
+    net: &'a Net,
+    cuts: &Cuts,
+    lanes: u32,
+    [is_loaded, row]: [Word<'a>; 2],
+) -> [Word<'a>; 2] {
+    let (pipe, stage) = (net.pipe(None), cuts.maximum(lanes));
+    pipe.leave([pipe.delay_valid(is_loaded, stage), pipe.delay(row.pinned(), stage)])
 }
 
 /// The end of a pass and its row, (when, row), in the cycle in which the pass's sums are as far as they would

@@ -164,47 +164,62 @@ fn words<'a>(
     let load_keep = (exists & in_keep).named("load_keep");
     let no_element = zero.spread(lanes);
     let load_x = exists.mux(in_data, no_element).named("load_x");
-    let max_tree = tree::max(w);
-    let chunk_max =
-        net.instance("max_tree", &max_tree, 1, &[("x", load_x), ("keep", load_keep)])[0];
+    // Registers here are not held: a beat that was taken goes on to the row's words.
+    let load_pipe = net.pipe(None).tagged("load");
+    let (tree_at, max_at) = (cuts.loads(), cuts.maximum(lanes));
+    let loading = |name: &str, stage: u32| load_pipe.delay(seq(name), stage);
+    let loads = |name: &str, stage: u32| load_pipe.delay_valid(seq(name), stage);
+    let tree_x = load_pipe.delay(load_x, tree_at);
+    let tree_keep = load_pipe.delay(load_keep, tree_at);
+    let max_tree = tree::max(w, cuts);
+    let inputs = [("x", tree_x), ("keep", tree_keep)];
+    let chunk_max = net.instance_in(&load_pipe, "max_tree", &max_tree, 1, &inputs)[0];
     let element = Interval::signed(w.input);
     let running = net.state("load_max", element, 1, None);
-    let load_first = seq("load_first");
-    let is_larger = load_first | running.less(chunk_max);
+    let is_larger = loading("load_first", max_at) | running.less(chunk_max);
     let load_max = is_larger.mux(chunk_max, running).named("load_max_d");
-    net.drive(running, load_max, Some(seq("load")));
+    net.drive(running, load_max, Some(loads("load", max_at)));
+    let load_first = loading("load_first", tree_at);
+    let load_on = loads("load", tree_at);
     let bits = Interval::unsigned(w.input - 1);
     let running_bits = net.state("load_bits", bits, 1, None);
     let before = load_first.mux(zero, running_bits).named("load_bits_before");
     let magnitude = tree::magnitude(w);
-    let magnitude = net.instance("magnitude", &magnitude, 1, &[("x", load_x), ("before", before)]);
-    net.drive(running_bits, magnitude[0], Some(seq("load")));
-    let any = (0..lanes).map(|k| load_keep.lane(k)).reduce(|a, b| a | b).expect("a lane");
+    let inputs = [("x", tree_x), ("before", before)];
+    let magnitude = net.instance_in(&load_pipe, "magnitude", &magnitude, 1, &inputs);
+    net.drive(running_bits, magnitude[0], Some(load_on));
+    let any = (0..lanes).map(|k| tree_keep.lane(k)).reduce(|a, b| a | b).expect("a lane");
     let running_any = net.state("load_any_so_far", bit, 1, None);
     let load_any = (any | running_any & !load_first).named("load_any_d");
-    net.drive(running_any, load_any, Some(seq("load")));
+    net.drive(running_any, load_any, Some(load_on));
     let running_k = net.state("load_k", unsigned(4), 1, None);
-    let load_k = load_first.mux(in_k, running_k).named("load_k_d");
+    let load_k = seq("load_first").mux(in_k, running_k).named("load_k_d");
     net.drive(running_k, load_k, Some(seq("load")));
 
     net.section("What is known of the two rows in flight.");
-    let is_loaded = seq("row_is_loaded");
     let load_row = seq("load_row");
-    let loaded = [
-        (is_loaded & !load_row).named("row_a_is_loaded"),
-        (is_loaded & load_row).named("row_b_is_loaded"),
-    ];
-    let per_row = |name: &str, value: Word<'a>| {
+    // When row a or b is loaded, at a stage of the loader.
+    let loaded_at = |stage: u32, what: &str| {
+        let (is_loaded, row) = (loads("row_is_loaded", stage), loading("load_row", stage));
+        [("a", !row), ("b", row)].map(|(tag, here)| {
+            let name = format!("row_{tag}_{what}");
+            (is_loaded & here).named(&name)
+        })
+    };
+    let at_load = loaded_at(0, "is_loaded");
+    let at_tree = if tree_at == 0 { at_load } else { loaded_at(tree_at, "is_in_tree") };
+    let at_max = if max_at == tree_at { at_tree } else { loaded_at(max_at, "has_max") };
+    let per_row = |name: &str, value: Word<'a>, loaded: [Word<'a>; 2]| {
         let q = ["a", "b"].map(|r| net.state(&format!("{name}_{r}"), value.ty(), 1, None));
         for i in 0..2 {
             net.drive(q[i], value, Some(loaded[i]));
         }
         q
     };
-    let [max_a, max_b] = per_row("row_max", load_max);
-    let [any_a, any_b] = per_row("row_any", load_any);
-    let [k_a, k_b] = per_row("row_k", load_k);
-    let [places_a, places_b] = per_row("row_places", magnitude[1]);
+    let [max_a, max_b] = per_row("row_max", load_max, at_max);
+    let [any_a, any_b] = per_row("row_any", load_any, at_tree);
+    let [k_a, k_b] = per_row("row_k", load_k, at_load);
+    let [places_a, places_b] = per_row("row_places", magnitude[1], at_tree);
     let run_row = seq("run_row");
     let scalar_row = seq("scalar_row");
     let scalar_max = scalar_row.mux(max_b, max_a).named("scalar_max");

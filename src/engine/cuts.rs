@@ -9,6 +9,8 @@ use crate::isa::ScalarKind;
 /// The registers of one engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cuts {
+    /// Before the maximum and the magnitude of what is loaded.
+    pub load: bool,
     /// Before the multiplier.
     pub operands: bool,
     /// Between the multiply-add and the shifter.
@@ -28,6 +30,7 @@ impl Cuts {
     pub fn listed(config: &HwConfig) -> Self {
         let has = |stage| config.stages.contains(&stage);
         Self {
+            load: has(Stage::Load),
             operands: has(Stage::Operands),
             product: has(Stage::Product),
             leaf: has(Stage::Leaf),
@@ -35,6 +38,16 @@ impl Cuts {
             tree_levels: config.tree_levels,
             scalar: has(Stage::Scalar),
         }
+    }
+
+    /// Stages from a beat's arrival to the elements of the loader's tree.
+    pub fn loads(&self) -> u32 {
+        u32::from(self.load)
+    }
+
+    /// Stages from a beat's arrival to the maximum of its row.
+    pub fn maximum(&self, lanes: u32) -> u32 {
+        self.loads() + self.tree(lanes)
     }
 
     /// Stage of the multiplier.
@@ -99,6 +112,7 @@ impl Cuts {
     /// Names of the registers, as a configuration would list them.
     pub fn names(&self) -> Vec<String> {
         let places = [
+            (self.load, Stage::Load),
             (self.operands, Stage::Operands),
             (self.product, Stage::Product),
             (self.leaf, Stage::Leaf),

@@ -51,7 +51,7 @@ pub fn sum(w: &Widths, leaf: Interval, cuts: &Cuts) -> Rc<Module> {
 }
 
 /// Maximum over the kept lanes; the lowest code when none is kept.
-pub fn max(w: &Widths) -> Rc<Module> {
+pub fn max(w: &Widths, cuts: &Cuts) -> Rc<Module> {
     let net = Net::new("max_tree", "src/engine/tree.rs, fn max", "maximum over the kept lanes.");
     let x = net.input_bundle("x", Interval::signed(w.input), w.lanes, "one element a lane");
     let keep = net.input_bundle("keep", Interval::unsigned(1), w.lanes, "elements that count");
@@ -60,7 +60,7 @@ pub fn max(w: &Widths) -> Rc<Module> {
         .map(|k| keep.lane(k).mux(x.lane(k), lowest).named(&format!("kept_{k}x")))
         .collect();
     let pipe = net.pipe(None);
-    let top = reduce(&pipe, 0, words, |a, b, tag| {
+    let top = reduce(&pipe, cuts.tree_levels, words, |a, b, tag| {
         a.less(b).named(&format!("less_{tag}x")).mux(b, a).named(&format!("max_{tag}x"))
     });
     net.output("max", top, "largest kept element");

@@ -4,13 +4,14 @@
 //! it of p cycles: one cycle until the block is begun, one until its first micro-op, B, one until the pass
 //! is seen to be wanted, of which the last is the pass's start, then p. A pass of v micro-ops a chunk
 //! takes `p = v C`, and with cuts what [`Cuts::pass`](crate::engine::Cuts::pass) says. Between a pass and
-//! the next block the sums come through R registers, and the last output beat leaves O + 1 cycles after
-//! the last micro-op; R and O are 0 without cuts. So a row of n passes alone takes
-//! `C + 1 + sum (B + 2 + p) + (n - 1) R + O` cycles, first and last beat included.
+//! the next block the sums come through R registers, before the first block the row's maximum through M,
+//! and the last output beat leaves O + 1 cycles after the last micro-op; R, M and O are 0 without cuts.
+//! So a row of n passes alone takes `C + 1 + sum (B + 2 + p) + M + (n - 1) R + O` cycles, first and last
+//! beat included.
 //!
 //! Two rows are in flight. With two passes of p0 and p1 cycles the lanes run A0 B0 A1 B1 A0 ... and
 //! never pause, 2 (p0 + p1) cycles for two rows, where scalar work hides behind the other row's
-//! pass: `B1 + 2 + R <= p0`, `B0 + 3 <= p0` and `B0 + 3 <= p1`.
+//! pass: `B1 + 2 + R <= p0`, `B0 + 3 + M <= p0` and `B0 + 3 + M <= p1`.
 use super::Loaded;
 use crate::engine::{Cuts, Engine};
 use crate::isa::{ScalarKind, ScalarOp, VectorOp, disassembler};
@@ -36,6 +37,8 @@ struct Shape {
     cuts: Cuts,
     /// Chunks take no turns.
     is_spaced: bool,
+    /// Registers between a beat and its row's maximum.
+    to_maximum: u64,
     /// Registers between a micro-op's issue and the root of the tree, and up to the output.
     to_root: u64,
     to_output: u64,
@@ -84,6 +87,7 @@ impl Shape {
             chunks: u64::from(loaded.last_index) + 1,
             cuts: engine.cuts,
             is_spaced: loaded.is_spaced,
+            to_maximum: u64::from(engine.cuts.maximum(engine.widths.lanes)),
             to_root: u64::from(engine.cuts.root(engine.widths.lanes)),
             to_output: u64::from(engine.cuts.outputs()),
             stages: stages.collect(),
@@ -103,13 +107,14 @@ impl Shape {
     fn row_alone(&self) -> u64 {
         let blocks: u64 = self.stages.iter().map(|s| s.block + 2).sum();
         let between = (self.stages.len() as u64).saturating_sub(1) * self.to_root;
-        self.chunks + 1 + blocks + self.passes() + between + self.to_output
+        self.chunks + 1 + blocks + self.passes() + self.to_maximum + between + self.to_output
     }
 
     /// Fewest chunks from which the lanes never pause; only of programs of two passes.
     fn hides_from(&self) -> Option<u64> {
         let [a, b] = self.stages.as_slice() else { return None };
-        let least = [(b.block + 2 + self.to_root, a), (a.block + 3, a), (a.block + 3, b)];
+        let of_load = a.block + 3 + self.to_maximum;
+        let least = [(b.block + 2 + self.to_root, a), (of_load, a), (of_load, b)];
         let hides = |c: &u64| least.iter().all(|(work, over)| *work <= self.pass(over, *c));
         // A pass takes at least a cycle a chunk.
         let enough = least.iter().map(|(work, _)| *work).max().unwrap_or(1);
@@ -165,8 +170,8 @@ struct Work {
 fn events(shape: &Shape, n_rows: usize) -> Vec<u64> {
     let c = shape.chunks;
     let mut banks = [Bank::default(); 2];
-    banks[0].wants_scalar = Some(c);
-    banks[1].wants_scalar = (n_rows > 1).then_some(2 * c);
+    banks[0].wants_scalar = Some(c + shape.to_maximum);
+    banks[1].wants_scalar = (n_rows > 1).then_some(2 * c + shape.to_maximum);
     // Rows begun to be loaded, and the first cycle in which the next can be.
     let (mut n_loaded, mut loader_from) = (n_rows.min(2), 2 * c);
     let (mut pass, mut block): (Option<Work>, Option<Work>) = (None, None);
@@ -209,7 +214,7 @@ fn events(shape: &Shape, n_rows: usize) -> Vec<u64> {
                 if n_loaded < n_rows {
                     let early = shape.trailing(stage, p.first, loader_from);
                     loader_from = loader_from.max(now + 1) + c - early;
-                    banks[p.bank].wants_scalar = Some(loader_from);
+                    banks[p.bank].wants_scalar = Some(loader_from + shape.to_maximum);
                     n_loaded += 1;
                 }
             } else {
@@ -312,7 +317,7 @@ pub fn listing(loaded: &Loaded, engine: &Engine) -> String {
     };
     let mut parts: Vec<String> = shape.stages.iter().map(part).collect();
     let between = (shape.stages.len() as u64).saturating_sub(1) * shape.to_root;
-    let more = [between, shape.to_output];
+    let more = [shape.to_maximum, between, shape.to_output];
     parts.extend(more.iter().filter(|&&n| n > 0).map(u64::to_string));
     let alone = shape.row_alone();
     text += &format!("\nrow alone: C + 1 + {} = {alone} cycles\n", parts.join(" + "));
