@@ -14,6 +14,8 @@ mod verify;
 
 use std::process::ExitCode;
 
+pub use output::say;
+
 use clap::{CommandFactory, Parser, Subcommand};
 
 const TEACHING: &str = "\
@@ -83,7 +85,16 @@ impl<E: std::error::Error> From<E> for Failure {
 /// # Errors
 /// What the caller prints once.
 pub fn main() -> Result<ExitCode, Failure> {
-    let Some(command) = Cli::parse().command else {
+    let parsed = match Cli::try_parse() {
+        Ok(parsed) => parsed,
+        // Help and version are output like any other.
+        Err(text) if !text.use_stderr() => {
+            output::print(&text.to_string())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Err(error) => error.exit(),
+    };
+    let Some(command) = parsed.command else {
         output::print(&Cli::command().render_long_help().to_string())?;
         return Ok(ExitCode::SUCCESS);
     };

@@ -7,7 +7,9 @@ use super::HwConfig;
 use super::clash::clashes;
 use super::hw_config::{BufferKind, Stage};
 use super::read::Reading;
-use super::schema::{FIELDS, Field, Kind, NAME_CHARS, ROUNDING, Rule, full_name, list, words};
+use super::schema::{
+    FIELDS, Field, Kind, NAME_CHARS, ROUNDING, Rule, TAKEN_NAMES, full_name, list, words,
+};
 use super::suggest::{shown, word};
 use crate::num::IntFormat;
 
@@ -79,6 +81,10 @@ fn assign(field: &Field, item: &Item, config: &mut HwConfig) -> Result<(), Refus
     let rule = field.kind.rule();
     match field.kind {
         Kind::Name => match item.as_str().map(check_name) {
+            Some(Ok(name)) if TAKEN_NAMES.contains(&name.as_str()) => {
+                let expected = "a name that no part of the engine has".into();
+                return refuse(describe(item), expected, format!("\"{name}_engine\" would do"));
+            }
             Some(Ok(name)) => config.name = name,
             Some(Err(help)) => return refuse(describe(item), rule, help),
             None => {

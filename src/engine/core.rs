@@ -163,7 +163,8 @@ fn words<'a>(
     let exists = load_last.mux(tail, one_each).named("load_exists");
     let load_keep = (exists & in_keep).named("load_keep");
     let no_element = zero.spread(lanes);
-    let load_x = exists.mux(in_data, no_element).named("load_x");
+    // What is not kept is 0 from here on: it is in no sum and in no block exponent.
+    let load_x = load_keep.mux(in_data, no_element).named("load_x");
     // Registers here are not held: a beat that was taken goes on to the row's words.
     let load_pipe = net.pipe(None).tagged("load");
     let (tree_at, max_at) = (cuts.loads(), cuts.maximum(lanes));
@@ -176,22 +177,21 @@ fn words<'a>(
     let chunk_max = net.instance_in(&load_pipe, "max_tree", &max_tree, 1, &inputs)[0];
     let element = Interval::signed(w.input);
     let running = net.state("load_max", element, 1, None);
-    let is_larger = loading("load_first", max_at) | running.less(chunk_max);
+    let (first, on) = (loading("load_first", max_at), loads("load", max_at));
+    let is_larger = first | running.less(chunk_max);
     let load_max = is_larger.mux(chunk_max, running).named("load_max_d");
-    net.drive(running, load_max, Some(loads("load", max_at)));
-    let load_first = loading("load_first", tree_at);
-    let load_on = loads("load", tree_at);
+    net.drive(running, load_max, Some(on));
     let bits = Interval::unsigned(w.input - 1);
     let running_bits = net.state("load_bits", bits, 1, None);
-    let before = load_first.mux(zero, running_bits).named("load_bits_before");
-    let magnitude = tree::magnitude(w);
+    let before = first.mux(zero, running_bits).named("load_bits_before");
+    let magnitude = tree::magnitude(w, cuts);
     let inputs = [("x", tree_x), ("before", before)];
     let magnitude = net.instance_in(&load_pipe, "magnitude", &magnitude, 1, &inputs);
-    net.drive(running_bits, magnitude[0], Some(load_on));
+    net.drive(running_bits, magnitude[0], Some(on));
     let any = (0..lanes).map(|k| tree_keep.lane(k)).reduce(|a, b| a | b).expect("a lane");
     let running_any = net.state("load_any_so_far", bit, 1, None);
-    let load_any = (any | running_any & !load_first).named("load_any_d");
-    net.drive(running_any, load_any, Some(load_on));
+    let load_any = (any | running_any & !loading("load_first", tree_at)).named("load_any_d");
+    net.drive(running_any, load_any, Some(loads("load", tree_at)));
     let running_k = net.state("load_k", unsigned(4), 1, None);
     let load_k = seq("load_first").mux(in_k, running_k).named("load_k_d");
     net.drive(running_k, load_k, Some(seq("load")));
@@ -219,7 +219,7 @@ fn words<'a>(
     let [max_a, max_b] = per_row("row_max", load_max, at_max);
     let [any_a, any_b] = per_row("row_any", load_any, at_tree);
     let [k_a, k_b] = per_row("row_k", load_k, at_load);
-    let [places_a, places_b] = per_row("row_places", magnitude[1], at_tree);
+    let [places_a, places_b] = per_row("row_places", magnitude[1], at_max);
     let run_row = seq("run_row");
     let scalar_row = seq("scalar_row");
     let scalar_max = scalar_row.mux(max_b, max_a).named("scalar_max");

@@ -527,18 +527,26 @@ operator!(Add, add, Add, add);
 operator!(Sub, sub, Sub, sub);
 operator!(Mul, mul, Mul, mul);
 
+impl Word<'_> {
+    fn bitwise(self, o: Self) -> Interval {
+        let (a, b) = (self.ty(), o.ty());
+        let fits = !a.is_signed() && !b.is_signed() && a.width() == b.width();
+        assert!(fits, "`and` and `or` take unsigned words of one width, not {a} and {b}");
+        Interval::unsigned(a.width())
+    }
+}
 impl<'a> BitAnd for Word<'a> {
     type Output = Word<'a>;
     fn bitand(self, o: Self) -> Self {
-        assert!(self.width() == 1 && o.width() == 1, "`and` is for single bits");
-        self.net.wide(Op::And(self.id, o.id), Interval::unsigned(1))
+        let ty = self.bitwise(o);
+        self.net.wide(Op::And(self.id, o.id), ty)
     }
 }
 impl<'a> BitOr for Word<'a> {
     type Output = Word<'a>;
     fn bitor(self, o: Self) -> Self {
-        assert!(self.width() == 1 && o.width() == 1, "`or` is for single bits");
-        self.net.wide(Op::Or(self.id, o.id), Interval::unsigned(1))
+        let ty = self.bitwise(o);
+        self.net.wide(Op::Or(self.id, o.id), ty)
     }
 }
 impl<'a> Not for Word<'a> {

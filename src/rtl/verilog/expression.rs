@@ -53,6 +53,8 @@ impl Scope<'_> {
         match &node.op {
             Op::Add(a, b) => format!("{} + {}", operand(*a), operand(*b)).into(),
             Op::Sub(a, b) => format!("{} - {}", operand(*a), operand(*b)).into(),
+            Op::And(a, b) => format!("{} & {}", operand(*a), operand(*b)).into(),
+            Op::Or(a, b) => format!("{} | {}", operand(*a), operand(*b)).into(),
             Op::Mul(a, b) => multiply::text(self, width, (*a, *b), None, at).into(),
             Op::MulAdd(a, b, c) => multiply::text(self, width, (*a, *b), Some(*c), at).into(),
             Op::Mux(c, a, b) => self.mux(*c, *a, *b, at, width).into(),

@@ -1,7 +1,5 @@
 //! Pipeline registers change no result, and the cycles that they cost are those of the formula.
-mod common;
-
-use common::have;
+use crate::common::have;
 use mive::config::{self, HwConfig, Stage};
 use mive::emit::cases::Case;
 use mive::engine::Engine;
