@@ -28,16 +28,43 @@ pub struct Cuts {
 impl Cuts {
     /// Those that a configuration asks for by name.
     pub fn listed(config: &HwConfig) -> Self {
-        let has = |stage| config.stages.contains(&stage);
+        Self::of(&config.stages, config.tree_levels)
+    }
+
+    /// Those at some places and between so many levels of a tree.
+    pub fn of(stages: &[Stage], tree_levels: u32) -> Self {
+        let has = |stage| stages.contains(&stage);
         Self {
             load: has(Stage::Load),
             operands: has(Stage::Operands),
             product: has(Stage::Product),
             leaf: has(Stage::Leaf),
             output: has(Stage::Output),
-            tree_levels: config.tree_levels,
+            tree_levels,
             scalar: has(Stage::Scalar),
         }
+    }
+
+    /// Places that have a register, in order.
+    pub fn stages(&self) -> Vec<Stage> {
+        let places = [
+            (self.load, Stage::Load),
+            (self.operands, Stage::Operands),
+            (self.product, Stage::Product),
+            (self.leaf, Stage::Leaf),
+            (self.output, Stage::Output),
+            (self.scalar, Stage::Scalar),
+        ];
+        places.into_iter().filter(|place| place.0).map(|place| place.1).collect()
+    }
+
+    /// Whether every register of `other` is among these.
+    pub fn has_all_of(&self, other: &Self) -> bool {
+        let own = self.stages();
+        let levels = other.tree_levels;
+        let has_levels =
+            levels == 0 || (self.tree_levels > 0 && levels.is_multiple_of(self.tree_levels));
+        other.stages().iter().all(|stage| own.contains(stage)) && has_levels
     }
 
     /// Stages from a beat's arrival to the elements of the loader's tree.
@@ -109,24 +136,15 @@ impl Cuts {
         }
     }
 
-    /// Names of the registers, as a configuration would list them.
-    pub fn names(&self) -> Vec<String> {
-        let places = [
-            (self.load, Stage::Load),
-            (self.operands, Stage::Operands),
-            (self.product, Stage::Product),
-            (self.leaf, Stage::Leaf),
-            (self.output, Stage::Output),
-            (self.scalar, Stage::Scalar),
-        ];
-        let mut names: Vec<String> =
-            places.iter().filter(|p| p.0).map(|p| p.1.text().to_string()).collect();
+    /// The registers in words: `operands, product, every 2 tree levels`, or `none`.
+    pub fn names(&self) -> String {
+        let mut names: Vec<String> = self.stages().iter().map(|s| s.text().to_string()).collect();
         match self.tree_levels {
             0 => {}
             1 => names.push("every tree level".to_string()),
             k => names.push(format!("every {k} tree levels")),
         }
-        names
+        if names.is_empty() { "none".to_string() } else { names.join(", ") }
     }
 }
 

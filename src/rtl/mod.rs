@@ -10,6 +10,7 @@ pub mod module;
 pub mod names;
 pub mod pipe;
 pub mod step;
+pub mod timing;
 pub mod verilog;
 
 pub use build::{Net, Word};
