@@ -294,7 +294,9 @@ fn a_flat_graph_steps_as_the_stepper_does() {
                 if varying.contains(&port) {
                     let all = STREAMS * node.count as usize;
                     let values: Vec<i64> = (0..all).map(|_| random.value(node.ty)).collect();
-                    stepper.set_varying(input, &values);
+                    let lanes = node.count as usize;
+                    let part = |stream| stream * lanes..(stream + 1) * lanes;
+                    stepper.set_varying(input, &values, part, 0);
                 } else {
                     let lanes: Vec<i64> = (0..node.count).map(|_| random.value(node.ty)).collect();
                     stepper.set_uniform_lanes(input, &lanes);

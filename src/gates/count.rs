@@ -97,6 +97,11 @@ impl Mul<u64> for Counts {
 }
 
 impl Counts {
+    /// Flip-flops of every sort.
+    pub fn flops(&self) -> u64 {
+        self[Kind::Flop] + self[Kind::FlopEnable]
+    }
+
     pub fn of(graph: &Graph) -> Self {
         let mut counts = Counts::default();
         let (mut sums, mut carries) =

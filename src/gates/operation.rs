@@ -77,12 +77,12 @@ impl Blaster<'_> {
                 vec![self.builder.equal(&a, &b)]
             }
             Op::And(a, b) => {
-                let (a, b) = (get!(a).bits[0], get!(b).bits[0]);
-                vec![self.builder.and(a, b)]
+                let (a, b) = (get!(a).bits, get!(b).bits);
+                a.into_iter().zip(b).map(|(a, b)| self.builder.and(a, b)).collect()
             }
             Op::Or(a, b) => {
-                let (a, b) = (get!(a).bits[0], get!(b).bits[0]);
-                vec![self.builder.or(a, b)]
+                let (a, b) = (get!(a).bits, get!(b).bits);
+                a.into_iter().zip(b).map(|(a, b)| self.builder.or(a, b)).collect()
             }
             Op::Not(a) => vec![!get!(a).bits[0]],
             Op::Mux(c, a, b) => {

@@ -78,7 +78,8 @@ impl Check<'_> {
         f64::from(self.engine.widths.p)
     }
 
-    /// Errors that are too large together.
+    /// Errors that are too large together. Each is a worst case and no row has two of them: their root of
+    /// squares counts.
     fn error(&self) -> Option<String> {
         let parts = match (self.program.family, &self.program.reference) {
             // What another function does with the tables is not known here.
@@ -89,7 +90,7 @@ impl Check<'_> {
             }
         };
         let parts: Vec<Part> = parts.into_iter().flatten().collect();
-        let sum: f64 = parts.iter().map(|p| p.error).sum();
+        let sum = libm::sqrt(parts.iter().map(|p| p.error * p.error).sum());
         let worst = parts.into_iter().max_by(|a, b| a.error.total_cmp(&b.error))?;
         (sum > ERROR_MAX).then(|| {
             format!(
@@ -137,28 +138,39 @@ impl Check<'_> {
         Some(Part { error: table + place + last, reason })
     }
 
-    /// The rounding of M, octaves a code: the error of an element that is D codes below the maximum is up to D/2
-    /// units of 2^-sh octaves, in output LSB of a share of 2^-t. It grows with D until t = log2 e. In a row of
-    /// scale 2^-k, M is that much smaller.
+    /// The rounding of M, octaves a code in units of 2^-sh; a row of scale 2^-k has M 2^-k, rounded again. At D
+    /// codes below the maximum its error counts D times, in output LSB of a share of 2^-t; most at t = log2 e.
     fn multiplier(&self) -> Option<Part> {
         let b = self.b;
-        let (octaves, sh) = (self.name("octaves")?, self.name("sh")?);
+        let (octaves, sh, m) = (self.name("octaves")?, self.name("sh")?, self.name("M")?);
         let unit = libm::exp2(-sh);
-        let of_row = octaves * libm::exp2(-f64::from(b.k_max));
         let reach = libm::exp2(f64::from(b.input_format.bits));
-        let most = (std::f64::consts::LOG2_E / of_row).min(reach);
-        let error = 0.5 * most * unit * std::f64::consts::LN_2 / b.output_scale;
-        let error = error * libm::exp2(-most * of_row);
         // A larger M is bounded. One code is 2^-16 of full scale then, which rows of a smaller scale do not bear.
         let is_bounded = octaves > libm::exp2(self.p() - 1.0) * unit;
-        let error = if is_bounded && b.k_max > 0 { f64::INFINITY } else { error };
+        let error = |k: u32| {
+            let part = libm::exp2(-f64::from(k));
+            let (real, held) = (octaves * part, (m * part + 0.5).floor() * unit);
+            let most = (std::f64::consts::LOG2_E / real).min(reach);
+            let share = libm::exp2(-most * real.min(held)) / b.output_scale;
+            match (is_bounded, k) {
+                (true, 0) => 0.0,
+                (true, _) => f64::INFINITY,
+                _ => (real - held).abs() * most * std::f64::consts::LN_2 * share,
+            }
+        };
+        let (worst, at) = (0..=b.k_max)
+            .map(|k| (error(k), k))
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .unwrap_or_default();
+        let (of, out) = match at {
+            0 => (String::new(), ""),
+            k => (format!("2^-{k} of "), ", or leave row scales out"),
+        };
         let reason = format!(
-            "{} of an input scale of {:e}, {octaves:.2e} octaves a code; divide the scores{}",
-            if b.k_max > 0 { format!("2^-{}", b.k_max) } else { "the multiplier's bits".into() },
-            b.input_scale,
-            if b.k_max > 0 { ", or leave row scales out" } else { "" },
+            "{of}an input scale of {:e}, {octaves:.2e} octaves a code; divide the scores{out}",
+            b.input_scale
         );
-        Some(Part { error, reason })
+        Some(Part { error: worst, reason })
     }
 
     /// The reciprocal root's table, and the cuts of its argument and of the row's mantissa to P bits.
@@ -178,17 +190,25 @@ impl Check<'_> {
         Some(Part { error: (table_error + cut) * largest, reason })
     }
 
-    /// The mean's last place, of a row whose largest result is the format's: 2/3 of a code from it, as with
-    /// three elements, or more.
+    /// The mean's last place, in a row whose largest result is the format's: that is 2/3 of a code from it, as
+    /// with three elements, or more. An epsilon makes results smaller.
     fn mean(&self) -> Option<Part> {
         let w = &self.engine.widths;
         let largest = libm::exp2(f64::from(self.b.output_format.bits) - 1.0);
-        let error = 0.75 * largest * libm::exp2(-f64::from(w.accumulator_fraction));
+        let deviations = self.name("scale")? / libm::sqrt(self.name("e_codes")?.max(0.5));
+        let of_code = (1.5 * largest).min(deviations * self.gamma_most());
+        let error = of_code * libm::exp2(-f64::from(w.accumulator_fraction) - 1.0);
         let reason = format!(
             "{} fraction bits of a mean, which an engine.n_max of {} leaves; lower it",
             w.accumulator_fraction, self.engine.config.n_max
         );
         self.has_addend().then_some(Part { error, reason })
+    }
+
+    /// The largest gamma in codes; 1 without gamma.
+    fn gamma_most(&self) -> f64 {
+        let bits = self.b.input_format.bits.max(self.engine.widths.input) - 1;
+        if self.program.has_gamma { libm::exp2(f64::from(bits)) } else { 1.0 }
     }
 
     /// Subtracts a mean: something is added to every product.
@@ -201,9 +221,8 @@ impl Check<'_> {
 
     /// Half an LSB of h times the largest gamma.
     fn block_number(&self) -> Option<Part> {
-        let most = self.b.input_format.bits.max(self.engine.widths.input) - 1;
         let fraction = self.name("HF").filter(|_| self.program.has_gamma)?;
-        let error = libm::exp2(f64::from(most) - fraction - 1.0);
+        let error = self.gamma_most() * libm::exp2(-fraction - 1.0);
         let more = libm::log2(error / ERROR_MAX).ceil().max(1.0);
         let reason = format!(
             "h, which has {fraction} fraction bits; lane.multiplier_bits of {} would do, or a larger output scale",

@@ -193,7 +193,8 @@ impl Reader<'_> {
                 b'"' => is_quoted = !is_quoted,
                 _ if !is_quoted && ends.contains(&b) => {
                     let text = String::from_utf8_lossy(&self.bytes[start..self.at]);
-                    return Ok(text.trim().to_string());
+                    let is_blank = |c: char| c.is_whitespace() || c == '\\';
+                    return Ok(text.trim_matches(is_blank).to_string());
                 }
                 _ => {}
             }
@@ -274,7 +275,8 @@ library ("small") {
     pin(Y) { direction : output; function : "!(A B)";
       timing () { related_pin : "A"; cell_rise (t) {
         index_1 ("0.1, 0.2"); values ("1, 2", \
-          "3, 4"); } } }
+          "3, 4" \
+        ); } } }
     pin (A) { direction : input; capacitance : 0.002 }
   }
   cell (DFF) { area : 9; ff (IQ, IQN) { clocked_on : CK; next_state : D; clear : !RN ; } }

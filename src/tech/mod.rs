@@ -8,8 +8,14 @@ use std::collections::BTreeMap;
 use cells::{Cell, FullAdder};
 use serde::{Deserialize, Serialize};
 
-/// Technologies that are built in: name and text.
-pub const SHIPPED: &[(&str, &str)] = &[];
+macro_rules! shipped {
+    ($($name:literal),+ $(,)?) => {
+        /// Technologies that are built in: name and text.
+        pub const SHIPPED: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../../tech/", $name, ".toml")))),+];
+    };
+}
+shipped!("sky130hd", "ihp-sg13g2", "asap7", "gf180mcu", "osu018", "ice40", "ecp5", "xc7");
 
 /// One technology, as its file in `tech/` states it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

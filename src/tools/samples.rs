@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::synthesis::{SynthesisError, Target, text_hash};
+use super::synthesis::{Measured, SynthesisError, Target, prepare, text_hash};
 use crate::config::HwConfig;
 use crate::engine::Engine;
+use crate::tech::Flow;
 
 /// Most lanes of a random configuration that is measured.
 pub const MOST_LANES: u32 = 32;
@@ -99,53 +100,103 @@ pub fn print(samples: &BTreeMap<u64, Sample>) -> String {
     format!("{HEADER}\n{rows}")
 }
 
+/// The sample that a measured engine is.
+fn sample(seed: u64, rtl: &str, measured: Vec<Measured>) -> Sample {
+    // Five digits after the point are more than a library gives, and no rounding noise.
+    let rounded = |area: f64| (area * 1e5).round() / 1e5;
+    let blocks = measured.into_iter().map(|m| (m.block, rounded(m.area))).collect();
+    Sample { seed, rtl: rtl.into(), blocks }
+}
+
 /// Measures one engine.
 ///
 /// # Errors
 /// As [`Target::measure`].
 pub fn measure(seed: u64, target: &Target<'_>) -> Result<Sample, SamplesError> {
     let engine = Engine::describe(&HwConfig::random(seed, MOST_LANES));
-    let source = |source| SamplesError::Synthesis { seed, source };
-    let folder = tempfile::tempdir()
-        .map_err(|e| SamplesError::File { path: std::env::temp_dir(), message: e.to_string() })?;
-    let measured = target.measure(&engine, folder.path()).map_err(source)?;
-    // Five digits after the point are more than a library gives, and no rounding noise.
-    let rounded = |area: f64| (area * 1e5).round() / 1e5;
-    let blocks = measured.into_iter().map(|m| (m.block, rounded(m.area))).collect();
-    Ok(Sample { seed, rtl: text_hash(&engine), blocks })
+    let folder = folder()?;
+    let measured = target.measure(&engine, folder.path());
+    let measured = measured.map_err(|source| SamplesError::Synthesis { seed, source })?;
+    Ok(sample(seed, &text_hash(&engine), measured))
 }
 
-/// Measures every seed that the file has not, or has of another text, and writes each to the file when it
-/// is done. `progress` is told the number of seeds done, of all.
+fn folder() -> Result<tempfile::TempDir, SamplesError> {
+    let refuse = |e: std::io::Error| SamplesError::File {
+        path: std::env::temp_dir(),
+        message: e.to_string(),
+    };
+    tempfile::tempdir().map_err(refuse)
+}
+
+/// A technology to measure for and the file of its samples.
+pub struct Subject<'t> {
+    pub target: Target<'t>,
+    pub path: PathBuf,
+    pub samples: BTreeMap<u64, Sample>,
+}
+
+impl<'t> Subject<'t> {
+    /// # Errors
+    /// As [`read`].
+    pub fn new(target: Target<'t>, path: PathBuf) -> Result<Self, SamplesError> {
+        let samples = read(&path)?;
+        Ok(Self { target, path, samples })
+    }
+
+    fn has(&self, seed: u64, rtl: &str) -> bool {
+        self.samples.get(&seed).is_some_and(|s| s.rtl == rtl)
+    }
+
+    /// Adds a sample to the file.
+    fn add(&mut self, sample: Sample) -> Result<(), SamplesError> {
+        let append = |path: &Path| {
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+            if file.metadata()?.len() == 0 {
+                writeln!(file, "{HEADER}")?;
+            }
+            file.write_all(lines(&sample).as_bytes())
+        };
+        append(&self.path)
+            .map_err(|e| SamplesError::File { path: self.path.clone(), message: e.to_string() })?;
+        self.samples.insert(sample.seed, sample);
+        Ok(())
+    }
+}
+
+/// Measures every seed that a subject has not, or has of another text, and writes each to its file when it
+/// is done. The part of a synthesis that knows no library is done once for all subjects, which have one
+/// flow. `progress` is told the number of seeds done, of all.
 ///
 /// # Errors
-/// The first that fails; what was measured before is in the file.
+/// The first that fails; what was measured before is in the files.
 pub fn complete(
-    path: &Path,
+    subjects: &mut [Subject<'_>],
     seeds: &[u64],
-    target: &Target<'_>,
     mut progress: impl FnMut(usize),
-) -> Result<BTreeMap<u64, Sample>, SamplesError> {
-    let refuse =
-        |e: std::io::Error| SamplesError::File { path: path.into(), message: e.to_string() };
-    let mut samples = read(path)?;
-    let mut file =
-        std::fs::OpenOptions::new().create(true).append(true).open(path).map_err(refuse)?;
-    if samples.is_empty() && file.metadata().map_err(refuse)?.len() == 0 {
-        writeln!(file, "{HEADER}").map_err(refuse)?;
-    }
+) -> Result<(), SamplesError> {
     for (done, &seed) in seeds.iter().enumerate() {
         progress(done);
         let engine = Engine::describe(&HwConfig::random(seed, MOST_LANES));
-        if samples.get(&seed).is_some_and(|s| s.rtl == text_hash(&engine)) {
-            continue;
+        let rtl = text_hash(&engine);
+        let source = |source| SamplesError::Synthesis { seed, source };
+        let folder = folder()?;
+        let mut is_prepared = false;
+        for subject in subjects.iter_mut().filter(|s| !s.has(seed, &rtl)) {
+            let measured = match subject.target.flow() {
+                Flow::Fpga => subject.target.measure(&engine, folder.path()),
+                flow => {
+                    if !is_prepared {
+                        prepare(&engine, flow, folder.path()).map_err(source)?;
+                        is_prepared = true;
+                    }
+                    subject.target.measure_prepared(&engine, folder.path())
+                }
+            };
+            subject.add(sample(seed, &rtl, measured.map_err(source)?))?;
         }
-        let sample = measure(seed, target)?;
-        file.write_all(lines(&sample).as_bytes()).and_then(|()| file.flush()).map_err(refuse)?;
-        samples.insert(seed, sample);
     }
     progress(seeds.len());
-    Ok(samples)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -51,6 +51,10 @@ pub struct Target<'t> {
 }
 
 impl<'t> Target<'t> {
+    pub fn flow(&self) -> Flow {
+        self.flow
+    }
+
     /// # Errors
     /// The technology has no such flow.
     pub fn new(
@@ -82,59 +86,45 @@ impl<'t> Target<'t> {
     /// # Errors
     /// Yosys is missing or fails, or leaves a cell that is none of the technology's.
     pub fn measure(&self, engine: &Engine, folder: &Path) -> Result<Vec<Measured>, SynthesisError> {
-        let style = Style::new(Dialect::SystemVerilog);
-        let files = print_all(&engine.top, &style);
-        let write = |name: &str, text: &str| {
-            let what = name.to_string();
-            std::fs::write(folder.join(name), text)
-                .map_err(|e| SynthesisError::Folder { what, message: e.to_string() })
-        };
-        for (name, text) in &files {
-            write(name, text)?;
+        match &self.tech.device {
+            None => prepare(engine, self.flow, folder)?,
+            Some(device) => {
+                let command = [("command", device.command.clone())];
+                run_on_text(engine, FPGA, &command, folder)?;
+            }
         }
-        write("synthesis.ys", &self.script(engine, &style, &files)?)?;
+        self.measure_prepared(engine, folder)
+    }
+
+    /// [`Target::measure`] where [`prepare`] has been at work in `folder`, for several libraries in turn.
+    ///
+    /// # Errors
+    /// As [`Target::measure`].
+    pub fn measure_prepared(
+        &self,
+        engine: &Engine,
+        folder: &Path,
+    ) -> Result<Vec<Measured>, SynthesisError> {
+        let style = &style();
         if let Some(text) = &self.liberty {
-            write("cells.lib", text)?;
-        }
-        if self.flow == Flow::Area {
-            write("adder.v", include_str!("../../rtl_templates/synthesis/adder.v"))?;
-            write("adders.v", include_str!("../../rtl_templates/synthesis/adders.v"))?;
+            write(folder, "cells.lib", text)?;
             let adder = self.tech.library.as_ref().and_then(|l| l.full_adder.as_ref());
             let values = Values::from([("cell", adder_cell(adder))]);
-            let text = include_str!("../../rtl_templates/synthesis/adder_cell.v");
-            write("adder_cell.v", &fill("adder_cell.v", text, &values)?)?;
+            write(folder, "adder_cell.v", &fill(ADDER_CELL.0, ADDER_CELL.1, &values)?)?;
+            let (name, script) = if self.flow == Flow::Area { CELLS_AREA } else { CELLS_PLAIN };
+            let values = Values::from([("liberty", "cells.lib".to_string())]);
+            write(folder, name, &fill(name, script, &values)?)?;
+            YOSYS.succeed(folder, &["-q", "-s", name])?;
         }
-        YOSYS.succeed(folder, &["-q", "-s", "synthesis.ys"])?;
         let text = std::fs::read_to_string(folder.join("stat.txt"))
             .map_err(|e| SynthesisError::NoFigures(e.to_string()))?;
         let stat = cells_by_module(&text);
-        let modules = files.iter().filter_map(|(file, _)| file.strip_suffix(".sv"));
-        let modules = modules.filter(|name| *name != style.memory_name());
-        modules.map(|name| self.block(engine, &style, name, &stat)).collect()
-    }
-
-    fn script(
-        &self,
-        engine: &Engine,
-        style: &Style,
-        files: &[(String, String)],
-    ) -> Result<String, EmitError> {
-        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
-        let mut values = Values::from([
-            ("read", format!("read_verilog -sv {}", names.join(" "))),
-            ("ram", style.memory_name()),
-            ("top", style.module_name(&engine.top.name)),
-        ]);
-        let (name, text) = match self.flow {
-            Flow::Area => ("area.ys", include_str!("../../rtl_templates/synthesis/area.ys")),
-            Flow::Plain => ("plain.ys", include_str!("../../rtl_templates/synthesis/plain.ys")),
-            Flow::Fpga => ("fpga.ys", include_str!("../../rtl_templates/synthesis/fpga.ys")),
-        };
-        match &self.tech.device {
-            Some(device) => values.insert("command", device.command.clone()),
-            None => values.insert("liberty", "cells.lib".to_string()),
-        };
-        fill(name, text, &values)
+        let mut modules: Vec<String> = vec![];
+        for (file, _) in print_all(&engine.top, style) {
+            modules.extend(file.strip_suffix(".sv").map(String::from));
+        }
+        modules.retain(|name| *name != style.memory_name());
+        modules.iter().map(|name| self.block(engine, style, name, &stat)).collect()
     }
 
     fn block(
@@ -175,6 +165,73 @@ impl<'t> Target<'t> {
     }
 }
 
+/// Runs Yosys on an engine up to the point where the library matters: `front.il` in `folder`.
+///
+/// # Errors
+/// Yosys is missing or fails.
+pub fn prepare(engine: &Engine, flow: Flow, folder: &Path) -> Result<(), SynthesisError> {
+    let script = if flow == Flow::Area { FRONT_AREA } else { FRONT_PLAIN };
+    if flow == Flow::Area {
+        for (name, text) in [ADDER, ADDERS, ADDER_CONSTANT] {
+            write(folder, name, text)?;
+        }
+    }
+    run_on_text(engine, script, &[], folder)
+}
+
+/// Prints an engine into `folder` and runs a script that reads it.
+fn run_on_text(
+    engine: &Engine,
+    (name, script): Template,
+    more: &[(&'static str, String)],
+    folder: &Path,
+) -> Result<(), SynthesisError> {
+    let style = style();
+    let files = print_all(&engine.top, &style);
+    for (name, text) in &files {
+        write(folder, name, text)?;
+    }
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    let mut values = Values::from([
+        ("read", format!("read_verilog -sv {}", names.join(" "))),
+        ("ram", style.memory_name()),
+        ("top", style.module_name(&engine.top.name)),
+    ]);
+    values.extend(more.iter().cloned());
+    write(folder, name, &fill(name, script, &values)?)?;
+    YOSYS.succeed(folder, &["-q", "-s", name])?;
+    Ok(())
+}
+
+/// How an engine is printed for synthesis.
+fn style() -> Style {
+    Style::new(Dialect::SystemVerilog)
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), SynthesisError> {
+    let what = name.to_string();
+    std::fs::write(folder.join(name), text)
+        .map_err(|e| SynthesisError::Folder { what, message: e.to_string() })
+}
+
+/// Name and text of a file in `rtl_templates/synthesis`.
+type Template = (&'static str, &'static str);
+
+macro_rules! template {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../rtl_templates/synthesis/", $name)))
+    };
+}
+const FRONT_AREA: Template = template!("front_area.ys");
+const FRONT_PLAIN: Template = template!("front_plain.ys");
+const CELLS_AREA: Template = template!("cells_area.ys");
+const CELLS_PLAIN: Template = template!("cells_plain.ys");
+const FPGA: Template = template!("fpga.ys");
+const ADDER: Template = template!("adder.v");
+const ADDERS: Template = template!("adders.v");
+const ADDER_CONSTANT: Template = template!("adder_constant.v");
+const ADDER_CELL: Template = template!("adder_cell.v");
+
 /// Cells by module.
 type Stat = BTreeMap<String, BTreeMap<String, u64>>;
 
@@ -205,7 +262,7 @@ fn cells_by_module(text: &str) -> Stat {
 /// The body of a full adder in the text that maps it.
 fn adder_cell(adder: Option<&FullAdder>) -> String {
     let Some(adder) = adder else {
-        return "      assign sum_o   = a_i ^ b_i ^ c_i;\n      \
+        return "  assign sum_o   = a_i ^ b_i ^ c_i;\n  \
                 assign carry_o = (a_i & b_i) | (c_i & (a_i | b_i));"
             .to_string();
     };
@@ -213,14 +270,13 @@ fn adder_cell(adder: Option<&FullAdder>) -> String {
     let FullAdder { cell, sum, carry, .. } = adder;
     let (wires, out) = match adder.is_inverting {
         true => (
-            "      wire sum, carry;\n      assign sum_o = ~sum;\n      assign carry_o = ~carry;\n",
+            "  wire sum, carry;\n  assign sum_o   = ~sum;\n  assign carry_o = ~carry;\n",
             ["carry", "sum"],
         ),
         false => ("", ["carry_o", "sum_o"]),
     };
     format!(
-        "{wires}      {cell} u_cell (\n        .{a}(a_i), .{b}(b_i), .{c}(c_i), .{carry}({}), \
-         .{sum}({})\n      );",
+        "{wires}  {cell} u_cell (\n    .{a}(a_i), .{b}(b_i), .{c}(c_i), .{carry}({}), .{sum}({})\n  );",
         out[0], out[1]
     )
 }
@@ -228,7 +284,7 @@ fn adder_cell(adder: Option<&FullAdder>) -> String {
 /// SHA-256 of an engine's printed text, its first 16 digits: an engine of another text is measured anew.
 pub fn text_hash(engine: &Engine) -> String {
     let mut hash = Sha256::new();
-    for (name, text) in print_all(&engine.top, &Style::new(Dialect::SystemVerilog)) {
+    for (name, text) in print_all(&engine.top, &style()) {
         hash.update(name);
         hash.update(text);
     }
