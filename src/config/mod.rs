@@ -67,6 +67,30 @@ pub fn load(path: &Path) -> Result<HwConfig, ConfigErrors> {
     }
 }
 
+/// What a later stage finds wrong with a key of a configuration that loads: (table, key), shown in its file.
+pub fn refusal(
+    path: &Path,
+    (table, key): (&str, &str),
+    found: &str,
+    expected: &str,
+    help: &str,
+) -> ConfigErrors {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let place = read::span(&text, table, key).map(|span| error::locate(&text, span));
+    let (line, column, excerpt) =
+        place.map_or((0, 0, None), |(line, column, excerpt)| (line, column, Some(excerpt)));
+    let problem = Problem {
+        line,
+        column,
+        key: schema::full_name(table, key),
+        found: found.into(),
+        expected: expected.into(),
+        help: help.into(),
+        excerpt,
+    };
+    ConfigErrors::new(&path.display().to_string(), vec![problem])
+}
+
 /// Checks the configuration `text`; `place` names its origin in the messages.
 ///
 /// # Errors
