@@ -314,12 +314,16 @@ fn words<'a>(
     let by_row = (shift + vf("amount")).named("amount_of_row");
     let places = run_row.mux(places_b, places_a).named("run_places");
     let block = by_row.less(places).mux(by_row, places).named("block");
+    // Of two stages before the shifter, the second takes the second half.
+    let half_at = shift_at / 2;
+    let own_amount = at(vf("amount"), half_at);
+    let [shift, by_row, block] = [shift, by_row, block].map(|word| at(word, half_at));
     let rest = (shift - block).named("amount_left");
     let point = net.constant(i64::from(OUTPUT_FRACTION) - 2 * i64::from(GUARD));
     let after = (rest - point).named("amount_after");
-    let own = vf("shift").bits(0, 2);
-    let in_lane = vf("shift").bit(2);
-    let amount = net.select(own, &[vf("amount"), by_row, block, after]).named("amount_shared");
+    let select = at(vf("shift"), half_at);
+    let (own, in_lane) = (select.bits(0, 2), select.bit(2));
+    let amount = net.select(own, &[own_amount, by_row, block, after]).named("amount_shared");
     let amount = in_lane.mux(by_row, amount).named("amount_sum");
     let most = unsigned(w.shift).hi;
     let is_negative = amount.less(zero).named("amount_is_negative");

@@ -11,14 +11,14 @@ pub struct LogicDepth;
 
 /// A gate, a choice of two, the least of an adder and what each doubling of its width adds.
 const GATE: u32 = 65;
-const CHOICE: u32 = 130;
+const CHOICE: u32 = 140;
 const ADDER: u32 = 100;
 const ADDER_DOUBLING: u32 = 100;
 /// A level of carry-save addition.
 const SAVE: u32 = 230;
 /// A level of a table.
 const TABLE: u32 = 100;
-/// Buffers of a word that steers many bits, for each doubling.
+/// Buffers of a word that steers more than eight bits, for each doubling.
 const FANOUT: u32 = 25;
 
 /// Smallest k with 2^k >= n.
@@ -46,10 +46,10 @@ impl Delay for LogicDepth {
         let of = |k: usize| operands[k].ty.width();
         let is_constant = |k: usize| matches!(operands[k].op, Op::Const(_));
         let is_sum = |k: usize| matches!(operands[k].op, Op::Add(..) | Op::Sub(..));
-        let steer = FANOUT * log2(width * node.count);
+        let steer = FANOUT * log2(width * node.count).saturating_sub(3);
         match &node.op {
             // A bit into the carry of the sum before, and an inversion.
-            Op::Add(..) if is_sum(0) && of(1) == 1 => GATE,
+            Op::Add(..) if is_sum(0) && of(0) > 8 && of(1) == 1 => GATE,
             Op::Sub(..) if operands[0].op == Op::Const(-1) => 0,
             Op::Add(..) | Op::Sub(..) => add(width),
             Op::Mul(..) => SAVE * save_levels(of(0).min(of(1))) + GATE + add(width),

@@ -1,6 +1,7 @@
 //! The shell: AXI4-Stream names, the load port's address map, the descriptor, counters and sticky bits.
 use super::core::{parameter_address_bits, without_immediate};
 use super::cuts::Cuts;
+use super::tree::reduce;
 use super::widths::Widths;
 use crate::config::HwConfig;
 use crate::isa::FieldSet;
@@ -150,16 +151,14 @@ fn words(
     let (data, keep, last) = (held("out_data"), held("out_keep"), held("out_last"));
     let (first, masked, over) = (held("out_first"), held("out_masked"), held("out_saturated"));
     let sent = (valid & m_tready).named("beat_is_sent");
-    let count = (0..lanes)
-        .map(|k| over.lane(k))
-        .enumerate()
-        .reduce(|(_, a), (k, b)| (k, (a + b).named(&format!("count_{k}x"))))
-        .expect("a lane")
-        .1;
+    let pipe = net.pipe(None);
+    let each = (0..lanes).map(|k| over.lane(k)).collect();
+    let count = reduce(&pipe, 0, each, |a, b, tag| (a + b).named(&format!("count_{tag}x")));
     let saturations = net.state("saturations", unsigned(32), 1, Some(0));
     let up = (saturations + count).named("saturations_up");
     let most = net.constant(unsigned(32).hi);
-    let is_full = most.less(up).named("saturations_are_full");
+    // Bit 32 is set from 2^32 on, the sum being far below 2^33.
+    let is_full = up.bit(32).named("saturations_are_full");
     let up = is_full.mux(most, up).named("saturations_bounded").fit(unsigned(32));
     let next = sent.mux(up, saturations).named("saturations_on");
     let next = clear.mux(net.constant(0), next).named("saturations_d");

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 /// Combines words pairwise until one is left; an odd one waits for the next level. After every `every`
 /// levels, if not 0, all words that are left go through a register.
-fn reduce<'a>(
+pub fn reduce<'a>(
     pipe: &Pipe<'a>,
     every: u32,
     mut words: Vec<Word<'a>>,
