@@ -8,8 +8,18 @@ use crate::num::IntFormat;
 /// Longest name, characters.
 pub const NAME_CHARS: usize = 32;
 /// Names of the engine's modules, and of the memory, which the whole design cannot take.
-pub const TAKEN_NAMES: [&str; 8] =
-    ["core", "lane", "magnitude", "max_tree", "ram_1r1w", "scalar_unit", "sequencer", "sum_tree"];
+pub const TAKEN_NAMES: [&str; 10] = [
+    "core",
+    "lane",
+    "magnitude",
+    "max_tree",
+    "ram_1r1w",
+    "ram_1r1w_latch",
+    "ram_1r1w_macro",
+    "scalar_unit",
+    "sequencer",
+    "sum_tree",
+];
 /// Levels of a tree over 64 lanes between which there can be a register.
 pub const MOST_TREE_LEVELS: u32 = 5;
 /// The one rounding of the engine.

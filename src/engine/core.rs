@@ -4,10 +4,10 @@ use super::cuts::Cuts;
 use super::tables::Tables;
 use super::widths::{GUARD, OUTPUT_FRACTION, Widths};
 use super::{control, lane, scalar, tree};
-use crate::config::HwConfig;
+use crate::config::{BufferKind, HwConfig};
 use crate::isa::{Field, FieldSet, Reduce, ScalarKind};
 use crate::num::Interval;
-use crate::rtl::{Module, Net, Word};
+use crate::rtl::{MemoryKind, Module, Net, Word};
 use std::rc::Rc;
 
 /// Bits of the parameter store's address: a bank bit above the chunk.
@@ -242,6 +242,12 @@ fn words<'a>(
     let bank_fields = [("x", data, lanes), ("keep", bit, lanes)];
     let banks = ["bank_a", "bank_b"]
         .map(|name| net.memory(name, "row bank: one chunk a word", w.chunks, &bank_fields));
+    let kind = match config.buffer_kind {
+        BufferKind::FlipFlops => MemoryKind::Registers,
+        BufferKind::Latches => MemoryKind::Latches,
+        BufferKind::Macro => MemoryKind::Macro,
+    };
+    banks.iter().for_each(|&bank| net.print_memory_as(bank, kind));
     let read = banks.map(|bank| (net.read(bank, 0).pinned(), net.read(bank, 1).pinned()));
     let row_data = run_row.mux(read[1].0, read[0].0).named("row_data");
     let keep = run_row.mux(read[1].1, read[0].1).named("row_keep");

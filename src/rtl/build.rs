@@ -3,7 +3,7 @@
 //! Arithmetic widens its interval exactly, so nothing overflows unless a `fit` or `saturate` says so.
 //! Words of different pipeline ranks cannot be combined. A wrong description panics with both names: it
 //! is a fault of ours, never of a user.
-use super::module::{Instance, Memory, MemoryField, Module, Node, NodeId, Op};
+use super::module::{Instance, Memory, MemoryField, MemoryKind, Module, Node, NodeId, Op};
 use super::pipe::{Pipe, Rank, meet, through};
 use crate::num::Interval;
 use std::cell::RefCell;
@@ -173,6 +173,7 @@ impl Net {
         m.memories.push(Memory {
             name: name.to_string(),
             doc: doc.to_string(),
+            kind: MemoryKind::default(),
             depth,
             fields,
             write_enable: NodeId::MAX,
@@ -182,6 +183,11 @@ impl Net {
             read_address: NodeId::MAX,
         });
         m.memories.len() - 1
+    }
+
+    /// Says what a memory is printed as; registers, if nothing does.
+    pub fn print_memory_as(&self, memory: usize, kind: MemoryKind) {
+        self.module.borrow_mut().memories[memory].kind = kind;
     }
 
     /// Wires a memory: (enable, address, one word a field) for its write port, (enable, address) for

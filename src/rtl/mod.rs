@@ -15,5 +15,5 @@ pub mod verilog;
 
 pub use build::{Net, Word};
 pub use evaluate::evaluate;
-pub use module::{Instance, Memory, MemoryField, Module, Node, NodeId, Op};
+pub use module::{Instance, Memory, MemoryField, MemoryKind, Module, Node, NodeId, Op};
 pub use pipe::{Pipe, Rank};

@@ -138,12 +138,38 @@ pub struct MemoryField {
     pub count: u32,
 }
 
+/// What a memory is printed as. All behave alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MemoryKind {
+    /// Registers, or what synthesis makes of a plain array.
+    #[default]
+    Registers,
+    Latches,
+    /// A module that a memory macro takes the place of.
+    Macro,
+}
+
+impl MemoryKind {
+    pub const ALL: [MemoryKind; 3] =
+        [MemoryKind::Registers, MemoryKind::Latches, MemoryKind::Macro];
+
+    /// Name of the module that it is printed as, without the user's prefix.
+    pub fn module(self) -> &'static str {
+        match self {
+            MemoryKind::Registers => "ram_1r1w",
+            MemoryKind::Latches => "ram_1r1w_latch",
+            MemoryKind::Macro => "ram_1r1w_macro",
+        }
+    }
+}
+
 /// A memory with one write port and one registered read port. Reading an address in the cycle in which it
 /// is written gives the old word.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Memory {
     pub name: String,
     pub doc: String,
+    pub kind: MemoryKind,
     pub depth: u32,
     pub fields: Vec<MemoryField>,
     pub write_enable: NodeId,

@@ -9,6 +9,7 @@ use super::{ToolError, YOSYS};
 use crate::emit::EmitError;
 use crate::emit::template::{Values, fill};
 use crate::engine::Engine;
+use crate::rtl::MemoryKind;
 use crate::rtl::verilog::{Dialect, Style, print_all};
 use crate::tech::cells::FullAdder;
 use crate::tech::{Flow, Tech};
@@ -123,7 +124,7 @@ impl<'t> Target<'t> {
         for (file, _) in print_all(&engine.top, style) {
             modules.extend(file.strip_suffix(".sv").map(String::from));
         }
-        modules.retain(|name| *name != style.memory_name());
+        modules.retain(|name| !memory_names(style).contains(name));
         modules.iter().map(|name| self.block(engine, style, name, &stat)).collect()
     }
 
@@ -192,15 +193,22 @@ fn run_on_text(
         write(folder, name, text)?;
     }
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    let printed = |ram: &String| names.iter().any(|name| *name == format!("{ram}.sv"));
+    let rams: Vec<String> = memory_names(&style).into_iter().filter(printed).collect();
     let mut values = Values::from([
         ("read", format!("read_verilog -sv {}", names.join(" "))),
-        ("ram", style.memory_name()),
+        ("ram", rams.join(" ")),
         ("top", style.module_name(&engine.top.name)),
     ]);
     values.extend(more.iter().cloned());
     write(folder, name, &fill(name, script, &values)?)?;
     YOSYS.succeed(folder, &["-q", "-s", name])?;
     Ok(())
+}
+
+/// Modules that memories are printed as.
+fn memory_names(style: &Style) -> Vec<String> {
+    MemoryKind::ALL.iter().map(|&kind| style.memory_name(kind)).collect()
 }
 
 /// How an engine is printed for synthesis.

@@ -1,4 +1,5 @@
 //! Printed text against what it is printed from, in the open tools, from single operations to engines.
+mod buffers;
 mod bundles;
 mod common;
 mod emit;
