@@ -53,8 +53,7 @@ impl Scope<'_> {
         match &node.op {
             Op::Add(a, b) => format!("{} + {}", operand(*a), operand(*b)).into(),
             Op::Sub(a, b) => format!("{} - {}", operand(*a), operand(*b)).into(),
-            Op::Mul(a, b) => multiply::text(self, width, (*a, *b), None, at).into(),
-            Op::MulAdd(a, b, c) => multiply::text(self, width, (*a, *b), Some(*c), at).into(),
+            Op::Mul(..) | Op::MulAdd(..) => multiply::text(self, id, at).into(),
             Op::Mux(c, a, b) => self.mux(*c, *a, *b, at, width).into(),
             Op::Select(index, options) => {
                 let hi = self.module.nodes[*index].ty.hi;

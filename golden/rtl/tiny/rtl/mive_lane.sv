@@ -76,6 +76,14 @@ module mive_lane (
     endcase
   endfunction
 
+  // Row of multiply_add: the factor times a digit of -2 to 2, less one below 0, its sign inverted.
+  function automatic logic [25:0] multiply_add_row(input logic [15:0] factor, input logic [2:0]
+        digit);
+    multiply_add_row = {9'd0, (({17{digit[1] ^ digit[0]}} & {factor[15], factor})
+      | ({17{(digit[2] ^ digit[1]) & ~(digit[1] ^ digit[0])}} & {factor, 1'd0}))
+      ^ {~digit[2], {16{digit[2]}}}};
+  endfunction
+
   // The exponential's argument in T: -t, with exponent n and fraction.
   logic signed [15:0] t_q;
   logic [2:0]         segment;
@@ -106,19 +114,16 @@ module mive_lane (
       : (q_i[0] ? 9'(gamma_i) : 9'(x_i));
   assign coarse_addend = c_i[1] ? {5'd0, intercept, 4'd0}
       : (c_i[0] ? addend_i[26:2] : 25'd0);
-  // multiply_add = multiplicand * multiplier + coarse_addend, as rows of partial products in one
-  // carry-save sum.
+  // multiply_add = multiplicand * multiplier + coarse_addend, in one carry-save sum of the rows
+  // that multiply_add_row gives.
   assign multiply_add  = 26'(coarse_addend)
-      + 26'd50364672
-      + {10'd0, ~(multiplicand[15] & multiplier[0]), multiplicand[14:0] & {15{multiplier[0]}}}
-      + {9'd0, ~(multiplicand[15] & multiplier[1]), multiplicand[14:0] & {15{multiplier[1]}}, 1'd0}
-      + {8'd0, ~(multiplicand[15] & multiplier[2]), multiplicand[14:0] & {15{multiplier[2]}}, 2'd0}
-      + {7'd0, ~(multiplicand[15] & multiplier[3]), multiplicand[14:0] & {15{multiplier[3]}}, 3'd0}
-      + {6'd0, ~(multiplicand[15] & multiplier[4]), multiplicand[14:0] & {15{multiplier[4]}}, 4'd0}
-      + {5'd0, ~(multiplicand[15] & multiplier[5]), multiplicand[14:0] & {15{multiplier[5]}}, 5'd0}
-      + {4'd0, ~(multiplicand[15] & multiplier[6]), multiplicand[14:0] & {15{multiplier[6]}}, 6'd0}
-      + {3'd0, ~(multiplicand[15] & multiplier[7]), multiplicand[14:0] & {15{multiplier[7]}}, 7'd0}
-      + {2'd0, multiplicand[15] & multiplier[8], ~(multiplicand[14:0] & {15{multiplier[8]}}), 8'd0};
+      + multiply_add_row(multiplicand, {multiplier[1:0], 1'd0})
+      + (multiply_add_row(multiplicand, multiplier[3:1]) << 2)
+      + (multiply_add_row(multiplicand, multiplier[5:3]) << 4)
+      + (multiply_add_row(multiplicand, multiplier[7:5]) << 6)
+      + (multiply_add_row(multiplicand, 3'($signed(multiplier[8:7]))) << 8)
+      + {17'd87424, multiplier[8], 1'd0, multiplier[7], 1'd0, multiplier[5], 1'd0, multiplier[3],
+            1'd0, multiplier[1]};
   assign fine_addend   = (c_i == 2'd1) ? addend_i[1:0] : 2'd0;
   assign product       = {multiply_add, fine_addend};
 

@@ -146,6 +146,15 @@ module mive_scalar_unit (
     endcase
   endfunction
 
+  // Row of product_partial: the factor times a digit of -2 to 2, less one below 0, its sign
+  // inverted.
+  function automatic logic [27:0] product_partial_row(input logic [20:0] factor, input logic [2:0]
+        digit);
+    product_partial_row = {6'd0, (({22{digit[1] ^ digit[0]}} & {factor[20], factor})
+      | ({22{(digit[2] ^ digit[1]) & ~(digit[1] ^ digit[0])}} & {factor, 1'd0}))
+      ^ {~digit[2], {21{digit[2]}}}};
+  endfunction
+
   logic signed [20:0] g_a_q;
   logic signed [20:0] g_b_q;
   logic signed [20:0] g_c_q;
@@ -222,18 +231,15 @@ module mive_scalar_unit (
   assign digits_left_d    = digit_first_i ? 3'd3 : digits_left_down;
   assign product_digit    = (digits_left_q == 2'd1) ? 8'($signed(product_low_q[6:0])) :
         8'(product_low_q[6:0]);
-  // product_partial = product_x * product_digit + product_high_q, as rows of partial products in
-  // one carry-save sum.
+  // product_partial = product_x * product_digit + product_high_q, in one carry-save sum of the rows
+  // that product_partial_row gives.
   assign product_partial  = 28'(product_high_q)
-      + 28'd1048704
-      + {7'd0, ~(product_x[20] & product_digit[0]), product_x[19:0] & {20{product_digit[0]}}}
-      + {6'd0, ~(product_x[20] & product_digit[1]), product_x[19:0] & {20{product_digit[1]}}, 1'd0}
-      + {5'd0, ~(product_x[20] & product_digit[2]), product_x[19:0] & {20{product_digit[2]}}, 2'd0}
-      + {4'd0, ~(product_x[20] & product_digit[3]), product_x[19:0] & {20{product_digit[3]}}, 3'd0}
-      + {3'd0, ~(product_x[20] & product_digit[4]), product_x[19:0] & {20{product_digit[4]}}, 4'd0}
-      + {2'd0, ~(product_x[20] & product_digit[5]), product_x[19:0] & {20{product_digit[5]}}, 5'd0}
-      + {1'd0, ~(product_x[20] & product_digit[6]), product_x[19:0] & {20{product_digit[6]}}, 6'd0}
-      + {product_x[20] & product_digit[7], ~(product_x[19:0] & {20{product_digit[7]}}), 7'd0};
+      + product_partial_row(product_x, {product_digit[1:0], 1'd0})
+      + (product_partial_row(product_x, product_digit[3:1]) << 2)
+      + (product_partial_row(product_x, product_digit[5:3]) << 4)
+      + (product_partial_row(product_x, product_digit[7:5]) << 6)
+      + {21'd704512, product_digit[7], 1'd0, product_digit[5], 1'd0, product_digit[3], 1'd0,
+            product_digit[1]};
   assign product_high_d   = digit_first_i ? 21'd0 : product_partial[27:7];
   assign product_low_on   = {product_partial[6:0], product_low_q[20:7]};
   assign product_low_d    = digit_first_i ? product_y : product_low_on;
