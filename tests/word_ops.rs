@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 /// Small intervals: one bit of either sign, whole words, asymmetric, off zero, a single value.
 const SMALL: [(i64, i64); 11] =
-    [(0, 1), (-1, 0), (0, 7), (-4, 3), (-3, 5), (2, 6), (-1, 6), (0, 5), (-5, -2), (3, 3), (0, 0)];
+    [(0, 1), (-1, 0), (0, 7), (-4, 3), (-3, 5), (2, 9), (-1, 6), (0, 5), (-5, -2), (3, 3), (0, 0)];
 
 /// Inputs of one group of cases: their nodes and every combination of values to try.
 type Group = (Vec<NodeId>, Vec<Vec<i64>>);
@@ -107,9 +107,11 @@ fn two<'a>(a: Word<'a>, b: Word<'a>) -> Vec<(String, Word<'a>)> {
             cases.push(named("left", a.shift_left_by(b)));
         }
     }
-    if a.width() == 1 && b.width() == 1 {
+    if a.ty().lo >= 0 && b.ty().lo >= 0 {
         cases.push(named("and", a & b));
         cases.push(named("or", a | b));
+    }
+    if a.width() == 1 && b.width() == 1 && a.ty().lo >= 0 && b.ty().lo >= 0 {
         cases.push(("nand".to_string(), !(a & (b | !a))));
     }
     cases

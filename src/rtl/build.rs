@@ -289,7 +289,7 @@ impl Net {
                     | Op::Select(..)
                     | Op::Gather(_)
                     | Op::Mux(..)
-            );
+            ) || matches!(n.op, Op::And(..) | Op::Or(..)) && n.ty.width() > 1;
             assert!(
                 !arithmetic || n.name.is_some(),
                 "{}: an arithmetic result has no name: {:?} in `{}`",
@@ -469,15 +469,17 @@ operator!(Mul, mul, Mul, mul);
 impl<'a> BitAnd for Word<'a> {
     type Output = Word<'a>;
     fn bitand(self, o: Self) -> Self {
-        assert!(self.width() == 1 && o.width() == 1, "`and` is for single bits");
-        self.net.wide(Op::And(self.id, o.id), Interval::unsigned(1))
+        let bits = self.width().min(o.width());
+        assert!(self.ty().lo >= 0 && o.ty().lo >= 0, "`and` is for unsigned words");
+        self.net.wide(Op::And(self.id, o.id), Interval::unsigned(bits))
     }
 }
 impl<'a> BitOr for Word<'a> {
     type Output = Word<'a>;
     fn bitor(self, o: Self) -> Self {
-        assert!(self.width() == 1 && o.width() == 1, "`or` is for single bits");
-        self.net.wide(Op::Or(self.id, o.id), Interval::unsigned(1))
+        let bits = self.width().max(o.width());
+        assert!(self.ty().lo >= 0 && o.ty().lo >= 0, "`or` is for unsigned words");
+        self.net.wide(Op::Or(self.id, o.id), Interval::unsigned(bits))
     }
 }
 impl<'a> Not for Word<'a> {

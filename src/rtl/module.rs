@@ -29,7 +29,7 @@ pub enum Op {
     Less(NodeId, NodeId),
     /// 1 when `a == b`.
     Equal(NodeId, NodeId),
-    /// Both operands are one bit.
+    /// Bit by bit, of unsigned words.
     And(NodeId, NodeId),
     Or(NodeId, NodeId),
     Not(NodeId),

@@ -53,6 +53,8 @@ impl Scope<'_> {
         match &node.op {
             Op::Add(a, b) => format!("{} + {}", operand(*a), operand(*b)).into(),
             Op::Sub(a, b) => format!("{} - {}", operand(*a), operand(*b)).into(),
+            Op::And(a, b) => format!("{} & {}", operand(*a), operand(*b)).into(),
+            Op::Or(a, b) => format!("{} | {}", operand(*a), operand(*b)).into(),
             Op::Mul(..) | Op::MulAdd(..) => multiply::text(self, id, at).into(),
             Op::Mux(c, a, b) => self.mux(*c, *a, *b, at, width).into(),
             Op::Select(index, options) => {

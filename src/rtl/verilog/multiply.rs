@@ -163,15 +163,19 @@ fn rows(scope: &Scope<'_>, name: &str, p: &Product, width: u32) -> Vec<(char, St
         let row = format!("{name}({wide}, {})", scope.print(&digit));
         terms.push(('+', if i == 0 { row } else { format!("({row} << {})", 2 * i) }));
         signs += 1 << (p.sign() + 2 * i);
-        let one = p.narrow.bits(2 * i + 1, 1);
-        ones = Some(match ones {
-            None => one,
-            Some(below) => one.above(&zero).above(&below),
-        });
+        // The top digit of an unsigned word is never negative.
+        if p.narrow.is_signed || 2 * i + 1 < bits {
+            let one = p.narrow.bits(2 * i + 1, 1);
+            ones = Some(match ones {
+                None => one,
+                Some(below) => one.above(&zero).above(&below),
+            });
+        }
     }
     // The signs lie above the ones: a row's sign is as high as the other factor is wide, or higher.
-    let ones = ones.expect("a digit");
+    let ones = ones.unwrap_or_else(|| zero.clone());
     let low = ones.width();
+    assert!(p.sign() >= low, "{name}: ones and signs overlap");
     let last = match width > low {
         true => {
             let signs = ((-signs) & ((1 << width) - 1)) >> low;

@@ -267,8 +267,8 @@ impl<'m> Scope<'m> {
             Op::Lane(a, k) => self.value(*a, At::Fixed(*k)),
             Op::Less(a, b) => self.compare(*a, *b, at, "<"),
             Op::Equal(a, b) => self.compare(*a, *b, at, "=="),
-            Op::And(a, b) => self.logic(*a, *b, at, "&"),
-            Op::Or(a, b) => self.logic(*a, *b, at, "|"),
+            Op::And(a, b) if width == 1 => self.logic(*a, *b, at, "&"),
+            Op::Or(a, b) if width == 1 => self.logic(*a, *b, at, "|"),
             Op::Not(a) => {
                 let a = get(*a).bits(0, 1);
                 match a.as_constant() {
