@@ -33,7 +33,9 @@ cargo test --release 2>&1 | tee "$log"
 passed=$(grep -oE '^test result: ok\. [0-9]+ passed' "$log" | grep -oE '[0-9]+' | awk '{n += $1} END {print n + 0}')
 [ "$passed" -gt 0 ] || { echo "no test ran"; exit 1; }
 step goldens
-MIVE_BLESS=1 cargo test --release --test emit --test cycles --test accuracy >/dev/null
+export MIVE_BLESS=1
+cargo test --release --test rtl emit:: >/dev/null
+cargo test --release --test cycles --test accuracy >/dev/null
 git diff --exit-code -- golden
 step documentation
 RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet

@@ -5,7 +5,7 @@ fn main() -> ExitCode {
     match mive::cli::main() {
         Ok(status) => status,
         Err(failure) => {
-            eprintln!("error: {}", failure.message);
+            mive::cli::say(&format!("error: {}", failure.message));
             ExitCode::from(failure.status)
         }
     }

@@ -124,6 +124,143 @@ fn every_operator_stays_within_one_lsb() {
     }
 }
 
+/// What the two-slot program cannot reach runs with a gamma of 1, and the report says so.
+#[test]
+fn a_norm_past_the_row_shift_runs_with_a_gamma_of_one() {
+    let f = Folder::new();
+    let signs: Vec<i32> = (0..2 * 400).map(|i| if i % 2 == 0 { 100 } else { -90 }).collect();
+    write_npy_int(f.path("x.npy"), IntFormat::S8, &[2, 400], &signs).expect("a tensor");
+    let edge = config("edge");
+    let run = ["run", &edge, "layernorm", "--input", "x.npy", "--input-scale", "1", "--eps", "0"];
+    let json = f.json(&run);
+    assert_eq!(json["program"], "layernorm_affine");
+    assert!(json["program_reason"].as_str().is_some_and(|r| r.contains("row's shift")), "{json}");
+    assert!(number(&json, "max_error_lsb") <= 1.0, "{json}");
+    assert!(f.good(&run).contains("with a gamma of 1"));
+    let near = f.json(&[&run[..], &["--output-scale", "0.05"]].concat());
+    assert_eq!((&near["program"], &near["program_reason"]), (&"layernorm".into(), &Value::Null));
+}
+
+/// Rows 2^15 apart: each operator holds as many of the row scales as it can to 1 LSB.
+#[test]
+fn row_scales_stay_within_one_lsb() {
+    let f = Folder::new();
+    for (name, largest) in [("x.npy", 20.0), ("large.npy", 30_000.0)] {
+        let value = |i: usize| (i * 37 % 101) as f32 / 50.0 - 1.0;
+        let row_scale = |i: usize| largest * 0.5f32.powi((i / 100) as i32);
+        let x: Vec<f32> = (0..1600).map(|i| row_scale(i) * value(i)).collect();
+        write_npy_f32(f.path(name), &[16, 100], &x).expect("a tensor");
+        for config in ["edge", "edge16", "server"].map(config) {
+            for operator in ["softmax", "layernorm", "rmsnorm"] {
+                let run = ["run", &config, operator, "--input", name, "--in-format", "s8"];
+                let json = f.json(&[&run[..], &["--row-scale"]].concat());
+                assert!(number(&json, "max_error_lsb") <= 1.0, "{json}");
+                // Scores of 30000 leave no room for parts of their scale.
+                let is_limited = operator == "softmax" && largest > 1e4;
+                assert_eq!(json["row_scale_k_max"], if is_limited { 0 } else { 15 }, "{json}");
+            }
+        }
+    }
+}
+
+#[test]
+fn files_that_are_read_are_not_written_over() {
+    let f = Folder::new();
+    floats(&f, "x.npy", &[2, 16]);
+    std::fs::copy(config("edge"), f.path("e.toml")).expect("a configuration");
+    let program =
+        std::fs::read_to_string(format!("{}/programs/rmsnorm.mive", env!("CARGO_MANIFEST_DIR")));
+    std::fs::write(f.path("p.mive"), program.expect("a program")).expect("a program");
+    write_npy_int(f.path("k.npy"), IntFormat::U8, &[2, 16], &[1; 32]).expect("a mask");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("x.npy", f.path("link.npy")).expect("a link");
+    let before = std::fs::read(f.path("x.npy")).expect("a tensor");
+    let x = ["run", "e.toml", "softmax", "--input", "x.npy", "--keep", "k.npy"];
+    let absolute = f.path("x.npy").display().to_string();
+    for (option, file, taken) in [
+        ("--output", "x.npy", "--input"),
+        ("--output", "./x.npy", "--input"),
+        ("--output", &absolute, "--input"),
+        #[cfg(unix)]
+        ("--output", "link.npy", "--input"),
+        ("--output", "k.npy", "--keep"),
+        ("--output", "e.toml", "the configuration"),
+        ("--vcd", "x.npy", "--input"),
+        ("--trace", "e.toml", "the configuration"),
+    ] {
+        f.bad(&[&x[..], &[option, file]].concat(), &[option, file, taken, "give another name"]);
+    }
+    let own = ["run", "e.toml", "p.mive", "--input", "x.npy", "--output", "p.mive"];
+    f.bad(&own, &["--output", "the program"]);
+    f.bad(&[&x[..], &["--trace", "t.txt", "--vcd", "./t.txt"]].concat(), &["as for --trace"]);
+    assert_eq!(before, std::fs::read(f.path("x.npy")).expect("a tensor"));
+}
+
+/// A reader of errors that has gone is no panic.
+#[cfg(unix)]
+#[test]
+fn a_closed_standard_error_is_no_panic() {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let status = Command::new(env!("CARGO_BIN_EXE_mive"))
+        .args(["check", "nowhere.toml"])
+        .stderr(writer)
+        .status()
+        .expect("mive starts");
+    assert_eq!(status.code(), Some(2));
+}
+
+/// Programs on which an engine would wait for ever are refused with their line.
+#[test]
+fn programs_that_never_end_are_refused() {
+    let f = Folder::new();
+    floats(&f, "x.npy", &[2, 16]);
+    let path = format!("{}/programs/rmsnorm.mive", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("a program");
+    let without_take: String =
+        text.lines().filter(|l| !l.contains(" take")).map(|l| format!("{l}\n")).collect();
+    let edge = config("edge");
+    for (text, part) in [
+        (without_take, "no `take`"),
+        (text.replace("out=format", ""), "no `out=`"),
+        (text.replace("out=format", "out=format reduce=sum"), "no scalar block takes"),
+        (text.replace("reduce=pair", "reduce=pair out=format"), "only the last"),
+        (text.replace("reduce=pair", "reduce=pair release"), "only the last"),
+        (text.clone() + "  p=s q=x out=format\n", "a second `out=`"),
+        (text.replace("when fine", "when find"), "`find` is not known here"),
+        (text.replace("when fine take scaled", "when fine"), "after `when`"),
+    ] {
+        std::fs::write(f.path("p.mive"), &text).expect("a program");
+        f.bad(&["run", &edge, "p.mive", "--input", "x.npy"], &[part]);
+    }
+    std::fs::write(f.path("p.mive"), format!("\u{feff}{text}")).expect("a program");
+    f.good(&["run", &edge, "p.mive", "--input", "x.npy"]);
+}
+
+#[test]
+fn odd_numbers_are_taken_or_refused() {
+    let f = Folder::new();
+    floats(&f, "x.npy", &[2, 16]);
+    let edge = config("edge");
+    let run = ["run", &edge, "softmax", "--input"];
+    for jobs in ["-1", "1025", "x"] {
+        f.bad(&[&run[..], &["x.npy", "--jobs", jobs]].concat(), &["--jobs", "0 to 1024"]);
+    }
+    f.bad(&["accuracy", "--only", "nothing"], &["--only", "edge_newton"]);
+    let values = |name: &str, v: [f64; 4]| {
+        mive::tensor::write_npy_f64(f.path(name), &[1, 4], &v).expect("a tensor");
+    };
+    // The difference to the maximum has no number.
+    values("far.npy", [1.7e308, -1.7e308, 1.7e308, 0.0]);
+    let json = f.json(&[&run[..], &["far.npy", "--subtract-max"]].concat());
+    assert!(number(&json["unquantised"], "max_error_lsb") <= 0.5, "{json}");
+    // The square of the scale is 0.
+    values("least.npy", [5e-324, 0.0, -5e-324, 0.0]);
+    let least = ["run", &edge, "layernorm", "--input", "least.npy"];
+    assert_eq!(f.json(&[&least[..], &["--eps", "0"]].concat())["eps_codes"], 0.0);
+    f.bad(&least, &["--eps", "N eps / scale^2"]);
+}
+
 #[test]
 fn threads_do_not_change_a_byte() {
     let f = Folder::new();
@@ -212,7 +349,7 @@ fn other_commands_speak() {
     assert_eq!(json["ok"], true);
     assert!(json["programs"].as_array().expect("programs").iter().any(|p| p["ok"] == true));
     assert!(f.good(&["check", &config("tiny")]).contains("softmax"));
-    assert_eq!(f.json(&["doctor"])["tools"].as_array().expect("tools").len(), 3);
+    assert_eq!(f.json(&["doctor"])["tools"].as_array().expect("tools").len(), 4);
     assert!(f.json(&["programs"])["programs"].as_array().expect("programs").len() >= 6);
     let json = f.json(&["demo", "--out", "here"]);
     assert_eq!(json["runs"].as_array().expect("runs").len(), 4);

@@ -11,11 +11,15 @@ fn allowed(module: &str) -> Option<Vec<&'static str>> {
     match module {
         "num" => Some(vec![]),
         "rtl" | "isa" | "pwl" | "config" | "tensor" => Some(vec!["num"]),
+        "gates" => Some(vec!["num", "rtl", "gates"]),
         "engine" | "program" => and(below_2, &["engine", "program"]),
         "reference" => Some(vec!["tensor", "num"]),
         "simulate" | "emit" => and(below_2, &["engine", "program", "simulate", "emit"]),
+        "tech" => Some(vec!["num"]),
+        "estimate" => and(below_2, &["gates", "tech", "engine", "program", "simulate"]),
         "report" | "tools" => {
-            and(below_2, &["engine", "program", "reference", "simulate", "emit", "report", "tools"])
+            let lower = ["gates", "tech", "engine", "program", "reference", "simulate", "emit"];
+            and(below_2, &[&lower[..], &["estimate", "report", "tools"]].concat())
         }
         "cli" | "main" | "lib" => None,
         other => panic!("module `{other}` is not in the layer table of src/lib.rs"),

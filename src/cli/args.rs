@@ -14,6 +14,12 @@ pub fn output_format(text: &str) -> Result<IntFormat, String> {
     text.parse().map_err(|_| "expected s8, u8, s16 or u16".into())
 }
 
+/// Threads.
+pub fn jobs(text: &str) -> Result<usize, String> {
+    let jobs = text.parse().ok().filter(|jobs| *jobs <= 1024);
+    jobs.ok_or_else(|| "expected a number from 0 to 1024".into())
+}
+
 /// Cycles FIRST..LAST, the last one excluded.
 pub fn cycles(text: &str) -> Result<std::ops::Range<u64>, String> {
     let wrong = || "expected FIRST..LAST, such as 0..200".to_string();

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::{Failure, output};
 use crate::config::{self, HwConfig};
 use crate::engine::Engine;
-use crate::isa::Family;
-use crate::program::{Binding, bind, library};
+use crate::program::{bind, library};
+use crate::report::nominal::{self, NORM_RANGE};
 
 /// Arguments of `mive check`.
 #[derive(Debug, clap::Args)]
@@ -19,9 +19,6 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
-
-/// Largest real result that a norm's output scale is taken for; 8 standard deviations.
-const NORM_RANGE: f64 = 8.0;
 
 /// Whether one program runs with one pair of formats at `n_max`.
 struct Ability {
@@ -99,20 +96,7 @@ fn abilities(engine: &Engine) -> Vec<Ability> {
         let Some(program) = library::shipped(name) else { continue };
         for &input in &config.input_formats {
             for &output in &config.output_formats {
-                let most = output.max() as f64;
-                let is_softmax = program.family == Family::Softmax;
-                let half = if output.is_signed { most } else { most / 2.0 };
-                let gamma_most = libm::exp2(f64::from(engine.widths.input - 1)) - 1.0;
-                let binding = Binding {
-                    row_len: config.n_max,
-                    input_format: input,
-                    output_format: output,
-                    input_scale: NORM_RANGE / input.max() as f64,
-                    output_scale: if is_softmax { 1.0 / most } else { NORM_RANGE / half },
-                    gamma_scale: if program.has_gamma { 1.0 / gamma_most } else { 1.0 },
-                    eps: if is_softmax { 0.0 } else { crate::report::plan::EPS_DEFAULT },
-                    k_max: 0,
-                };
+                let binding = nominal::binding(&program, engine, (input, output), config.n_max);
                 all.push(Ability {
                     program: name,
                     input: input.to_string(),

@@ -2,17 +2,22 @@
 //! its `run`. Only this module prints.
 mod accuracy;
 mod args;
+mod calibrate;
 mod check;
 mod demo;
 mod doctor;
 mod emit;
+mod estimate;
 mod output;
 mod programs;
 mod progress;
 mod run;
+mod synth;
 mod verify;
 
 use std::process::ExitCode;
+
+pub use output::say;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -43,6 +48,12 @@ enum Command {
     Run(Box<run::Args>),
     /// Check a configuration and show what it can run.
     Check(check::Args),
+    /// Estimate an engine's area and cycles, with the error of the estimate.
+    Estimate(estimate::Args),
+    /// Synthesise an engine with Yosys, and show the estimate beside it.
+    Synth(synth::Args),
+    /// Measure the costs of a technology with Yosys, and the error that is left.
+    Calibrate(Box<calibrate::Args>),
     /// Write an engine as Verilog with a test bench and vectors.
     Emit(emit::Args),
     /// Compare an engine's simulator with its Verilog in Icarus and Verilator.
@@ -83,13 +94,25 @@ impl<E: std::error::Error> From<E> for Failure {
 /// # Errors
 /// What the caller prints once.
 pub fn main() -> Result<ExitCode, Failure> {
-    let Some(command) = Cli::parse().command else {
+    let parsed = match Cli::try_parse() {
+        Ok(parsed) => parsed,
+        // Help and version are output like any other.
+        Err(text) if !text.use_stderr() => {
+            output::print(&text.to_string())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Err(error) => error.exit(),
+    };
+    let Some(command) = parsed.command else {
         output::print(&Cli::command().render_long_help().to_string())?;
         return Ok(ExitCode::SUCCESS);
     };
     match command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Estimate(args) => estimate::run(&args),
+        Command::Synth(args) => synth::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
         Command::Emit(args) => emit::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Doctor(args) => doctor::run(&args),

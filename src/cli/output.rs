@@ -1,4 +1,4 @@
-//! Standard output, which may be closed by its reader at any time.
+//! Standard output and standard error, which may be closed by their readers at any time.
 use std::io::{ErrorKind, Write};
 
 use super::Failure;
@@ -12,6 +12,11 @@ pub fn print(text: &str) -> Result<(), Failure> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Writes a line to standard error. One that nobody reads is lost.
+pub fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Prints JSON, one document, and a line end.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::say;
 use crate::report::run::{Event, Progress};
 
 /// A job that is done sooner shows nothing.
@@ -39,8 +40,8 @@ impl Display {
         match event {
             Event::Progress(p) => self.progress(p),
             Event::Note(text) => match &self.bar {
-                Some(bar) => bar.suspend(|| eprintln!("note: {text}")),
-                None => eprintln!("note: {text}"),
+                Some(bar) => bar.suspend(|| say(&format!("note: {text}"))),
+                None => say(&format!("note: {text}")),
             },
         }
     }
@@ -64,7 +65,7 @@ impl Display {
         let Ok(mut last) = self.last.lock() else { return };
         if last.elapsed() >= EVERY {
             *last = Instant::now();
-            eprintln!("{}: {} of {} rows", p.stage, p.rows_done, p.rows);
+            say(&format!("{}: {} of {} rows", p.stage, p.rows_done, p.rows));
         }
     }
 

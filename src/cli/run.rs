@@ -53,8 +53,9 @@ pub struct Args {
     /// Where the output codes go, .npy.
     #[arg(long, value_name = "Y.npy")]
     output: Option<PathBuf>,
-    /// Threads; 0 takes every core. The results do not depend on it.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Threads, up to 1024; 0 takes every core. The results do not depend on it.
+    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true)]
+    #[arg(value_parser = args::jobs)]
     jobs: usize,
     /// What every cycle does, a line each: printed, or in FILE.
     ///
@@ -85,6 +86,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         beta: args.beta.clone(),
         keep: args.keep.clone(),
         output: args.output.clone(),
+        sources: sources(args),
         eps: args.eps,
         input_scale: args.input_scale,
         row_scale: args.row_scale,
@@ -106,6 +108,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         output::print(&figures.to_text())?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The configuration, and the program if it is a file.
+fn sources(args: &Args) -> Vec<(&'static str, PathBuf)> {
+    let program = PathBuf::from(&args.operator);
+    let program = program.is_file().then_some(("the program", program));
+    [("the configuration", args.config.clone())].into_iter().chain(program).collect()
 }
 
 /// What to show cycle by cycle.

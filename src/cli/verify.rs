@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(long, value_name = "P", default_value_t = 0.3, value_parser = probability)]
     stall: f64,
     /// Decides rows and pauses.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, allow_hyphen_values = true)]
     seed: u64,
     /// Language of the text.
     #[arg(long, value_enum, default_value = "sv")]
@@ -50,7 +50,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         backends: vec![Backend::Icarus, Backend::Verilator],
         checks_intervals: false,
     };
-    let folder = tempfile::tempdir()?;
+    let folder = tempfile::tempdir().map_err(|e| {
+        Failure::input(format!(
+            "{}: found {}, expected a folder for temporary files; set TMPDIR to one",
+            std::env::temp_dir().display(),
+            e.kind()
+        ))
+    })?;
     let report = verify(&engine, &options, folder.path())?;
     match args.json {
         true => output::print_json(&to_json(&engine.config.name, args, &report))?,

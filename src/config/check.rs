@@ -5,7 +5,9 @@ use toml_edit::{Item, Value};
 
 use super::HwConfig;
 use super::read::Reading;
-use super::schema::{FIELDS, Field, Kind, NAME_CHARS, ROUNDING, Rule, full_name, list};
+use super::schema::{
+    FIELDS, Field, Kind, NAME_CHARS, ROUNDING, Rule, TAKEN_NAMES, full_name, list,
+};
 use super::suggest::{shown, word};
 use crate::num::IntFormat;
 
@@ -77,6 +79,10 @@ fn assign(field: &Field, item: &Item, config: &mut HwConfig) -> Result<(), Refus
     let rule = field.kind.rule();
     match field.kind {
         Kind::Name => match item.as_str().map(check_name) {
+            Some(Ok(name)) if TAKEN_NAMES.contains(&name.as_str()) => {
+                let expected = "a name that no part of the engine has".into();
+                return refuse(describe(item), expected, format!("\"{name}_engine\" would do"));
+            }
             Some(Ok(name)) => config.name = name,
             Some(Err(help)) => return refuse(describe(item), rule, help),
             None => {
@@ -216,20 +222,27 @@ impl Clash {
     }
 }
 
+/// Least `multiplier_bits` of an engine with a 16-bit output: the table of the logarithm has that
+/// many fraction bits less one in its argument, 8 or more in its slope, and 26 in its result.
+const WIDE_OUTPUT_MULTIPLIER_BITS: u32 = 19;
+
 /// Every contradiction in a configuration.
 fn clashes(c: &HwConfig) -> Vec<Clash> {
     let mut clashes = Vec::new();
-    let mut clash = |keys, found: [u32; 2], expected: [String; 2], help: String| {
-        clashes.push(Clash { keys, found: found.map(|v| v.to_string()), expected, help });
+    let clash = |keys, found: [u32; 2], expected: [String; 2], help: String| Clash {
+        keys,
+        found: found.map(|v| v.to_string()),
+        expected,
+        help,
     };
     let (lanes, n_max) = (c.lanes, c.n_max);
     if n_max < lanes {
-        clash(
+        clashes.push(clash(
             ["engine.n_max", "engine.lanes"],
             [n_max, lanes],
             [format!("at least {lanes}"), format!("at most {n_max}")],
             format!("round n_max up to {lanes}; a shorter row would leave lanes idle for ever"),
-        );
+        ));
     }
     let (fraction, width) = (c.exp_fraction_bits, c.multiplier_bits);
     if fraction + 5 > width {
@@ -238,7 +251,7 @@ fn clashes(c: &HwConfig) -> Vec<Clash> {
         } else {
             String::new()
         };
-        clash(
+        clashes.push(clash(
             ["lane.exp_fraction_bits", "lane.multiplier_bits"],
             [fraction, width],
             [format!("at most {}", width - 5), format!("at least {}", fraction + 5)],
@@ -246,12 +259,43 @@ fn clashes(c: &HwConfig) -> Vec<Clash> {
                 "the argument has 5 bits above its fraction; raise multiplier_bits to {}{lower}",
                 fraction + 5
             ),
-        );
+        ));
+    }
+    let output = c.output_bits();
+    let quoted = |formats: &[IntFormat]| {
+        let quoted: Vec<String> = formats.iter().map(|f| format!("\"{f}\"")).collect();
+        format!("[{}]", quoted.join(", "))
+    };
+    // Where a mantissa is shifted up to the output's binary point, and to that of the sum of a row
+    // of one element, no place is left over.
+    let most = output + 4;
+    if fraction > most {
+        clashes.push(Clash {
+            keys: ["lane.exp_fraction_bits", "formats.output"],
+            found: [fraction.to_string(), quoted(&c.output_formats)],
+            expected: [format!("at most {most}"), "a 16-bit format".into()],
+            help: format!(
+                "an exponential has no use for more than 4 bits below its {output}-bit code; lower \
+                 exp_fraction_bits to {most}"
+            ),
+        });
+    }
+    if output == 16 && width < WIDE_OUTPUT_MULTIPLIER_BITS {
+        let least = WIDE_OUTPUT_MULTIPLIER_BITS;
+        clashes.push(Clash {
+            keys: ["lane.multiplier_bits", "formats.output"],
+            found: [width.to_string(), quoted(&c.output_formats)],
+            expected: [format!("at least {least}"), "no format wider than 8 bits".into()],
+            help: format!(
+                "the logarithm of a row's sum has 26 fraction bits for a 16-bit code; raise \
+                 multiplier_bits to {least}, or leave the 16-bit formats out"
+            ),
+        });
     }
     let (segments, most) = (c.exp_segments, 1 << (fraction - 2));
     if segments > most {
         let least = segments.ilog2() + 2;
-        clash(
+        clashes.push(clash(
             ["lane.exp_segments", "lane.exp_fraction_bits"],
             [segments, fraction],
             [format!("at most {most}"), format!("at least {least}")],
@@ -259,25 +303,24 @@ fn clashes(c: &HwConfig) -> Vec<Clash> {
                 "a segment needs at least 4 argument steps; lower exp_segments to {most}, or raise \
                  exp_fraction_bits to {least}"
             ),
-        );
+        ));
     }
     if c.reciprocal_segments > 0 && c.element_bits < 16 {
-        clash(
+        clashes.push(clash(
             ["scalar.reciprocal_segments", "row_buffer.element_bits"],
             [c.reciprocal_segments, c.element_bits],
             ["0".into(), "16".into()],
             "the table serves stored exponentials, which need 16 bits; set element_bits = 16 in \
              [row_buffer], or reciprocal_segments = 0"
                 .into(),
-        );
+        ));
     }
     if c.element_bits < c.input_bits() {
         let wide = c.input_formats.iter().find(|f| f.bits > c.element_bits);
         let name = wide.map_or(String::new(), IntFormat::to_string);
-        let quoted: Vec<String> = c.input_formats.iter().map(|f| format!("\"{f}\"")).collect();
         clashes.push(Clash {
             keys: ["row_buffer.element_bits", "formats.input"],
-            found: [c.element_bits.to_string(), format!("[{}]", quoted.join(", "))],
+            found: [c.element_bits.to_string(), quoted(&c.input_formats)],
             expected: ["16".into(), format!("no format wider than {} bits", c.element_bits)],
             help: format!(
                 "the row buffer holds the input; set element_bits = 16 in [row_buffer], or leave \

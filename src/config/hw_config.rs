@@ -7,10 +7,10 @@ use crate::num::IntFormat;
 
 /// What distinguishes one engine from another. Every value obeys the rules of the schema when it
 /// comes from [`parse`]; after changing a field, call [`HwConfig::validate`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct HwConfig {
     /// Prefix of every emitted name: a small letter, then small letters, digits and `_`; 1 to 32
-    /// characters.
+    /// characters, and not the name of one of the engine's modules.
     pub name: String,
     /// Copies of the element datapath, 1 to 64.
     pub lanes: u32,
@@ -22,16 +22,18 @@ pub struct HwConfig {
     /// Formats a row may leave in, in the order s8, u8, s16, u16.
     #[serde(serialize_with = "as_text")]
     pub output_formats: Vec<IntFormat>,
-    /// Width of the broadcast operand and of the lane register, bits, 12 to 28.
+    /// Width of the broadcast operand and of the lane register, bits, 12 to 28; 19 or more with a
+    /// 16-bit output.
     pub multiplier_bits: u32,
     /// Segments of the exponential's table, a power of two, 4 to 256 and at most
     /// 2^(`exp_fraction_bits` - 2).
     pub exp_segments: u32,
-    /// Fraction bits of the exponential's argument, 8 to 22 and at most `multiplier_bits` - 5.
+    /// Fraction bits of the exponential's argument, 8 to 20, at most `multiplier_bits` - 5 and at
+    /// most 4 more than the bits of the widest output.
     pub exp_fraction_bits: u32,
     /// Width of an element of the row buffer, bits, 8 or 16; at least the widest input.
     pub element_bits: u32,
-    /// Bits of the serial operand that the scalar multiplier takes each cycle, 2 to 16.
+    /// Bits of the serial operand that the scalar multiplier takes each cycle, 2 to 15.
     pub digit_bits: u32,
     /// Segments of the reciprocal root's table, a power of two, 4 to 256.
     pub rsqrt_segments: u32,
@@ -132,6 +134,7 @@ mod tests {
         let mut config = HwConfig { lanes: 3, n_max: 64, ..HwConfig::defaults() };
         assert_eq!((config.input_bits(), config.output_bits(), config.n_chunks_max()), (8, 8, 22));
         config.output_formats.push(IntFormat::U16);
+        config.multiplier_bits = 24;
         assert_eq!(config.output_bits(), 16);
         assert_eq!(config.validate(), Ok(()));
         config.lanes = 65;

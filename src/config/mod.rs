@@ -5,6 +5,7 @@
 mod check;
 mod error;
 mod hw_config;
+mod random;
 mod read;
 mod schema;
 mod suggest;
@@ -15,6 +16,7 @@ use std::path::Path;
 
 pub use error::{ConfigErrors, Excerpt, Problem};
 pub use hw_config::HwConfig;
+pub use schema::TAKEN_NAMES;
 
 /// Longest text that is read, in bytes. Chosen by us: a configuration needs 2 KiB.
 const LONGEST_BYTES: u64 = 1 << 16;

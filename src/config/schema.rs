@@ -6,6 +6,9 @@ use crate::num::IntFormat;
 
 /// Longest name, characters.
 pub const NAME_CHARS: usize = 32;
+/// Names of the engine's modules, and of the memory, which the whole design cannot take.
+pub const TAKEN_NAMES: [&str; 8] =
+    ["core", "lane", "magnitude", "max_tree", "ram_1r1w", "scalar_unit", "sequencer", "sum_tree"];
 /// The one rounding of the engine.
 pub const ROUNDING: &str = "half_up";
 /// Formats a row may arrive in.
@@ -52,7 +55,7 @@ pub enum Rule {
 
 impl Rule {
     /// The legal values where they are few; the ends of a range.
-    fn values(self) -> Vec<u32> {
+    pub fn values(self) -> Vec<u32> {
         let powers = |lo, hi| (0..32).map(|k| 1 << k).filter(move |v| (lo..=hi).contains(v));
         match self {
             Rule::Range(lo, hi) => vec![lo, hi],
@@ -200,7 +203,7 @@ use Rule::{EightOrSixteen, PowerOfTwo, Range, ZeroOrPowerOfTwo};
 #[rustfmt::skip]
 pub static FIELDS: [Field; 17] = [
     Field { table: "", key: "name", is_required: true, kind: Kind::Name,
-        note: "Prefix of every emitted module" },
+        note: "Name of the top module; not that of a part of the engine such as core or lane" },
     number!("engine", lanes, true, Range(1, 64), "Elements taken each cycle"),
     number!("engine", n_max, true, Range(1, 131_072),
         "Longest row in elements, at least lanes"),
@@ -209,14 +212,14 @@ pub static FIELDS: [Field; 17] = [
     formats!("input", input_formats, INPUTS, "Formats in which a row may arrive"),
     formats!("output", output_formats, OUTPUTS, "Formats in which a row may leave"),
     number!("lane", multiplier_bits, false, Range(12, 28),
-        "Width of the broadcast operand and of the lane register, bits"),
+        "Width of the broadcast operand and of the lane register, bits, at least 19 for 16-bit outputs"),
     number!("lane", exp_segments, false, PowerOfTwo(4, 256),
         "Segments of the exponential's table, at most 2^(exp_fraction_bits - 2)"),
-    number!("lane", exp_fraction_bits, false, Range(8, 22),
-        "Fraction bits of the exponential's argument, at most multiplier_bits - 5"),
+    number!("lane", exp_fraction_bits, false, Range(8, 20),
+        "Fraction bits of the exponential's argument, at most multiplier_bits - 5 and output + 4"),
     number!("row_buffer", element_bits, false, EightOrSixteen,
         "Width of an element, bits, at least the widest input; 16 can keep exponentials"),
-    number!("scalar", digit_bits, false, Range(2, 16),
+    number!("scalar", digit_bits, false, Range(2, 15),
         "Bits of the serial operand that the multiplier takes each cycle"),
     number!("scalar", rsqrt_segments, false, PowerOfTwo(4, 256),
         "Segments of the reciprocal root's table"),

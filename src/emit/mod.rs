@@ -6,7 +6,7 @@ pub mod cases;
 mod files;
 mod folder;
 mod programs;
-mod template;
+pub mod template;
 
 pub use files::Manifest;
 

@@ -151,7 +151,8 @@ fn words<'a>(
     let exists = load_last.mux(tail, one_each).named("load_exists");
     let load_keep = (exists & in_keep).named("load_keep");
     let no_element = zero.spread(lanes);
-    let load_x = exists.mux(in_data, no_element).named("load_x");
+    // What is not kept is 0 from here on: it is in no sum and in no block exponent.
+    let load_x = load_keep.mux(in_data, no_element).named("load_x");
     let max_tree = tree::max(w);
     let chunk_max =
         net.instance("max_tree", &max_tree, 1, &[("x", load_x), ("keep", load_keep)])[0];

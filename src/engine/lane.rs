@@ -60,7 +60,7 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
     net.section("The one multiply-add.");
     // What is chosen for all lanes at once comes in as 0 where it is not: an OR costs less than a choice.
     let own = net.select(p_select, &[net.constant(0), t, x, slope]).named("multiplicand_own");
-    let p = (own.bits(0, w.p) | scale).named("multiplicand").signed_bits(0, w.p);
+    let p = (own.bits(0, w.p) | scale.bits(0, w.p)).named("multiplicand").signed_bits(0, w.p);
     let mut q_options = vec![x, gamma, position];
     if let Some(stored) = stored {
         let fraction = stored.bits(0, w.stored_fraction);
@@ -71,7 +71,7 @@ pub fn describe(w: &Widths, tables: &Tables) -> Rc<Module> {
     let start = is_intercept.mux(intercept, net.constant(0)).named("intercept_used");
     let start = start.shift_left(tables.exp2.intercept_shift);
     let coarse_bits = w.addend - GUARD;
-    let c = (start | addend.bits(GUARD, coarse_bits)).named("coarse_addend");
+    let c = (start.bits(0, coarse_bits) | addend.bits(GUARD, coarse_bits)).named("coarse_addend");
     let sum = p.mul_add(q, c.signed_bits(0, coarse_bits)).named("multiply_add");
     let product = sum.concat(addend.bits(0, GUARD)).named("product");
 

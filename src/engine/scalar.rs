@@ -138,9 +138,12 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
         x_options.push(even.mux(ga.shift_right(1), ga).named("operand_halved"));
     }
     let x = net.select(x_select, &x_options).named("product_x");
-    let k_part = net.select(table, &[k, k.shift_left(1), zero]).named("power_of_k");
+    let minus_k = (zero - k).named("minus_k");
+    let k_part = net.select(table, &[k, minus_k, zero]).named("power_of_k");
     let power_of = immediate.bits(0, 6) + k_part;
     let power_of = power_of.named("power_sum");
+    let is_small = power_of.less(zero).named("power_is_small");
+    let power_of = is_small.mux(zero, power_of).named("power_raised");
     let most = i64::from(w.scalar) - 2;
     let is_large = net.constant(most).less(power_of).named("power_is_large");
     let power_of = is_large.mux(net.constant(most), power_of).named("power_bounded");
@@ -203,7 +206,7 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
     let from = w.scalar - w.p;
     let scale = below_one.mux(ga.bits(from - 1, w.p - 1), ga.bits(from, w.p - 1));
     let scale = scale.named("scale_d");
-    let by_exponent = net.select(table, &[k, e.shift_right(1), e]).named("shift_of_exponent");
+    let by_exponent = net.select(table, &[zero, e.shift_right(1), e]).named("shift_of_exponent");
     let shift_base = immediate.signed_bits(0, ROW_SHIFT_BITS - 1);
     let shift_pair = (shift_base + by_exponent).named("shift_pair");
     let shift_sum = (shift_pair + below_one).named("shift_sum");

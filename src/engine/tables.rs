@@ -2,6 +2,8 @@
 use super::widths::Widths;
 use crate::config::HwConfig;
 use crate::pwl::{self, Function, Table};
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex};
 
 /// Tables of the lanes and of the scalar unit.
 #[derive(Clone, Debug)]
@@ -21,13 +23,31 @@ fn slope_bits(segments: u32) -> u32 {
     (segments.ilog2() + 4).max(8)
 }
 
+/// What a fit depends on: function, segments, bits of input, output and slope.
+type Sizes = (Function, u32, u32, u32, u32);
+
+/// Tables that this process has fitted: a fit takes milliseconds, and engines share most of them.
+static FITTED: LazyLock<Mutex<HashMap<Sizes, Table>>> = LazyLock::new(Mutex::default);
+
+/// [`pwl::fit`], once for the same sizes.
+fn fitted(function: Function, segments: u32, input: u32, output: u32, slope: u32) -> Table {
+    let sizes = (function, segments, input, output, slope);
+    let known = || FITTED.lock().unwrap_or_else(|e| e.into_inner());
+    if let Some(table) = known().get(&sizes) {
+        return table.clone();
+    }
+    let table = pwl::fit(function, segments, input, output, slope);
+    known().insert(sizes, table.clone());
+    table
+}
+
 impl Tables {
     pub fn fit(config: &HwConfig, w: &Widths) -> Self {
         let scalar = |function, segments: u32, output| {
-            pwl::fit(function, segments, w.p - 1, output, slope_bits(segments))
+            fitted(function, segments, w.p - 1, output, slope_bits(segments))
         };
         Self {
-            exp2: pwl::fit(
+            exp2: fitted(
                 Function::Exp2,
                 config.exp_segments,
                 w.exp_fraction,

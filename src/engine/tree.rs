@@ -40,9 +40,8 @@ pub fn max(w: &Widths) -> Rc<Module> {
     let x = net.input_bundle("x", Interval::signed(w.input), w.lanes, "one element a lane");
     let keep = net.input_bundle("keep", Interval::unsigned(1), w.lanes, "elements that count");
     let lowest = net.constant(Interval::signed(w.input).lo);
-    let words = (0..w.lanes)
-        .map(|k| keep.lane(k).mux(x.lane(k), lowest).named(&format!("kept_{k}x")))
-        .collect();
+    let kept = keep.mux(x, lowest).named("kept_x");
+    let words = (0..w.lanes).map(|k| kept.lane(k)).collect();
     let top = reduce(words, |a, b, tag| {
         a.less(b).named(&format!("less_{tag}x")).mux(b, a).named(&format!("max_{tag}x"))
     });
@@ -60,27 +59,17 @@ pub fn magnitude(w: &Widths) -> Rc<Module> {
     let bits = w.input - 1;
     let x = net.input_bundle("x", Interval::signed(w.input), w.lanes, "elements, 0 past the end");
     let before = net.input("before", Interval::unsigned(bits), "bits of the chunks before");
-    let folded: Vec<Word> = (0..w.lanes)
-        .map(|k| {
-            let x = x.lane(k);
-            let below = (net.constant(-1) - x).named(&format!("below_{k}x"));
-            let is_negative = x.bit(bits);
-            is_negative.mux(below.bits(0, bits), x.bits(0, bits)).named(&format!("magnitude_{k}x"))
-        })
-        .collect();
-    let any: Vec<Word> = (0..bits)
-        .map(|b| {
-            let bit = folded.iter().fold(before.bit(b), |any, word| any | word.bit(b));
-            bit.named(&format!("any_{b}x"))
-        })
-        .collect();
-    let all = any.iter().rev().copied().reduce(|hi, lo| hi.concat(lo)).expect("a bit");
-    net.output("after", all.named("after"), "bits of the row so far");
+    let below = (net.constant(-1) - x).named("below_x");
+    let folded = x.bit(bits).mux(below.bits(0, bits), x.bits(0, bits)).named("magnitude_x");
+    let words = (0..w.lanes).map(|k| folded.lane(k)).collect();
+    let row = reduce(words, |a, b, tag| (a | b).named(&format!("any_{tag}x")));
+    let all = (before | row).named("after");
+    net.output("after", all, "bits of the row so far");
     let more = i64::from(GUARD) + 1;
     let mut places = net.constant(more);
-    for (b, &bit) in any.iter().enumerate() {
-        let here = net.constant(b as i64 + 1 + more);
-        places = bit.mux(here, places).named(&format!("places_{b}x"));
+    for b in 0..bits {
+        let here = net.constant(i64::from(b) + 1 + more);
+        places = all.bit(b).mux(here, places).named(&format!("places_{b}x"));
     }
     net.output("places", places, "bits of the largest magnitude, one more and the guard bits");
     net.finish()

@@ -87,10 +87,15 @@ impl Widths {
         let total = (square + length + 1).max(sum_fraction + length + 1);
         let element_total = input + length;
         let squares = square + length;
-        let accumulator_fraction =
-            (output + ACCUMULATOR_FRACTION_MORE).min(ACCUMULATOR_MAX - 2 - squares) & !1;
-        let accumulator =
-            (squares + accumulator_fraction + 2 + EPSILON_ROOM).max(total + 1).min(ACCUMULATOR_MAX);
+        // An element times the row's mantissa, which becomes the addend, and its sign.
+        let products = input + p + 1;
+        let accumulator_fraction = (output + ACCUMULATOR_FRACTION_MORE)
+            .min(ACCUMULATOR_MAX - (squares + 2).max(products))
+            & !1;
+        let accumulator = (squares + accumulator_fraction + 2 + EPSILON_ROOM)
+            .max(total + 1)
+            .max(products + accumulator_fraction)
+            .min(ACCUMULATOR_MAX);
         let log_extra = if output > 8 { 4 } else { 0 };
         let least = [
             element_total + 1,

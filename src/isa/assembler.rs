@@ -38,8 +38,8 @@ pub enum Block {
 pub struct ScalarLine {
     pub op: ScalarOp,
     pub immediate: Option<Expression>,
-    /// Only on engines with a Newton step.
-    pub is_newton: bool,
+    /// `when NAME`: the line is there only where the constant is not 0.
+    pub condition: Option<Expression>,
     pub line: usize,
     pub text: String,
 }
@@ -152,6 +152,7 @@ pub fn assemble(text: &str) -> Result<Program, AssemblerError> {
         blocks: vec![],
     };
     let mut lines = 0;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (i, raw) in text.lines().enumerate() {
         lines = i + 1;
         let whole = raw.trim_end_matches('\r');
@@ -171,7 +172,40 @@ pub fn assemble(text: &str) -> Result<Program, AssemblerError> {
             "the program does not end in a vector block; that is where output is made",
         ));
     }
+    passes(&p)?;
     Ok(p)
+}
+
+/// Results leave in the last pass, once a chunk, and the row stays until then: an engine waits for ever for
+/// what does not come.
+fn passes(p: &Program) -> Result<(), AssemblerError> {
+    let at = |l: &VectorLine, message: &str| AssemblerError {
+        line: l.line,
+        column: 1,
+        message: message.to_string(),
+    };
+    let is_out = |l: &&VectorLine| l.follows_format || l.op.out != Out::None;
+    let mut passes: Vec<&Vec<VectorLine>> = (p.blocks.iter())
+        .filter_map(|b| match b {
+            Block::Vector(lines) => Some(lines),
+            Block::Scalar(_) => None,
+        })
+        .collect();
+    let last = passes.pop().map_or(&[][..], |l| l);
+    for l in passes.into_iter().flatten() {
+        if l.op.release || is_out(&l) {
+            return Err(at(l, "only the last vector block has `out=` and `release`"));
+        }
+    }
+    if let Some(l) = last.iter().find(|l| l.op.reduce != Reduce::None) {
+        return Err(at(l, "no scalar block takes the sum of the last vector block"));
+    }
+    let first = last.first().expect("a micro-op");
+    match last.iter().filter(is_out).collect::<Vec<_>>()[..] {
+        [_] => Ok(()),
+        [] => Err(at(first, "the last vector block has no `out=`, which writes a chunk's results")),
+        [_, l, ..] => Err(at(l, "a second `out=`; a chunk's results are written once")),
+    }
 }
 
 fn statement(p: &mut Program, line: &Line, body: &str) -> Result<(), AssemblerError> {
@@ -236,9 +270,14 @@ fn statement(p: &mut Program, line: &Line, body: &str) -> Result<(), AssemblerEr
 }
 
 fn scalar_line(line: &Line, body: &str) -> Result<ScalarLine, AssemblerError> {
-    let (is_newton, text) = match body.strip_prefix("newton ") {
-        Some(rest) => (true, rest.trim()),
-        None => (false, body),
+    let (condition, text) = match body.strip_prefix("when ").map(str::trim) {
+        Some(rest) => {
+            let (name, text) = rest.split_once(' ').ok_or_else(|| {
+                line.error(rest, "expected a constant and a micro-op after `when`".to_string())
+            })?;
+            (Some(line.expression(name)?), text.trim())
+        }
+        None => (None, body),
     };
     let words = split(text);
     let mut op = ScalarOp::NOP;
@@ -268,11 +307,11 @@ fn scalar_line(line: &Line, body: &str) -> Result<ScalarLine, AssemblerError> {
             op.rd = op.ra;
             let exponent = argument(2)?;
             op.table = match exponent {
-                "k" => Table::Log2,
+                "plain" => Table::Log2,
                 "half" => Table::Rsqrt,
                 "full" => Table::Reciprocal,
                 _ => {
-                    let message = format!("found `{exponent}`; expected k, half or full");
+                    let message = format!("found `{exponent}`; expected plain, half or full");
                     return Err(line.error(exponent, message));
                 }
             };
@@ -304,23 +343,23 @@ fn scalar_line(line: &Line, body: &str) -> Result<ScalarLine, AssemblerError> {
             } else if let Some(inside) = line.call(y, "pow") {
                 (op.y, op.table) = (Y::Power, Table::Reciprocal);
                 immediate = Some(line.expression(inside)?);
-            } else if let Some(inside) = line.call(y, "powk") {
+            } else if let Some(inside) = line.call(y, "powup") {
                 (op.y, op.table) = (Y::Power, Table::Log2);
                 immediate = Some(line.expression(inside)?);
-            } else if let Some(inside) = line.call(y, "pow2k") {
+            } else if let Some(inside) = line.call(y, "powdown") {
                 (op.y, op.table) = (Y::Power, Table::Rsqrt);
                 immediate = Some(line.expression(inside)?);
             } else {
                 (op.y, op.rb) = (Y::Reg, line.register(y)?);
             }
         }
-        _ => return adder_line(line, text, is_newton),
+        _ => (op, immediate) = adder_line(line, text)?,
     }
-    Ok(ScalarLine { op, immediate, is_newton, line: line.number, text: body.to_string() })
+    Ok(ScalarLine { op, immediate, condition, line: line.number, text: text.to_string() })
 }
 
 /// `DST = A [+ B | - B] [round]`.
-fn adder_line(line: &Line, text: &str, is_newton: bool) -> Result<ScalarLine, AssemblerError> {
+fn adder_line(line: &Line, text: &str) -> Result<(ScalarOp, Option<Expression>), AssemblerError> {
     let mut op = ScalarOp::NOP;
     let mut immediate = None;
     let Some((dst, value)) = text.split_once('=') else {
@@ -369,7 +408,7 @@ fn adder_line(line: &Line, text: &str, is_newton: bool) -> Result<ScalarLine, As
             line.error(extra, format!("found `{extra}`; expected + B, - B, round or the end"))
         );
     }
-    Ok(ScalarLine { op, immediate, is_newton, line: line.number, text: text.to_string() })
+    Ok((op, immediate))
 }
 
 fn vector_line(line: &Line, body: &str, words: &[&str]) -> Result<VectorLine, AssemblerError> {

@@ -1,6 +1,6 @@
 //! Micro-ops back to program text: what [`super::assemble`] reads gives the same fields again.
 //!
-//! Values are those of a bound program, so immediates are numbers and Newton lines are plain ones.
+//! Values are those of a bound program, so immediates are numbers and `when` has been decided.
 use super::ops::*;
 
 fn text_of<T: Copy>(
@@ -60,7 +60,7 @@ pub fn scalar(values: &[i64]) -> String {
         Some(ScalarKind::SetC) => "setc".to_string(),
         Some(ScalarKind::SetS) => {
             let exponent = match Table::from_code(value("table")) {
-                Some(Table::Log2) => "k",
+                Some(Table::Log2) => "plain",
                 Some(Table::Rsqrt) => "half",
                 _ => "full",
             };
@@ -77,8 +77,8 @@ pub fn scalar(values: &[i64]) -> String {
                 (Some(Y::High), _) => "high".to_string(),
                 (Some(Y::Position), _) => "lo".to_string(),
                 (Some(Y::Immediate), _) => format!("imm({immediate})"),
-                (Some(Y::Power), Some(Table::Log2)) => format!("powk({immediate})"),
-                (Some(Y::Power), Some(Table::Rsqrt)) => format!("pow2k({immediate})"),
+                (Some(Y::Power), Some(Table::Log2)) => format!("powup({immediate})"),
+                (Some(Y::Power), Some(Table::Rsqrt)) => format!("powdown({immediate})"),
                 (Some(Y::Power), _) => format!("pow({immediate})"),
                 _ => format!("g{rb}"),
             };

@@ -199,7 +199,7 @@ symbols! {
 X { Reg = "g", /** Largest kept element of the row. */ Max = "max", /** Slope of the table at `g[ra]`. */ Slope = "slope", /** `g[ra]`, halved when e is even. */ Half = "half" }}
 symbols! {
 /// Serial operand of the multiplier.
-Y { Reg = "g", Immediate = "imm", /** High part of the last product. */ High = "high", /** Position in the table's segment at `g[ra]`. */ Position = "lo", /** 2^(immediate + 2k), k of the row's scale. */ Power = "pow" }}
+Y { Reg = "g", Immediate = "imm", /** High part of the last product. */ High = "high", /** Position in the table's segment at `g[ra]`. */ Position = "lo", /** 2^immediate, 2^(immediate + k) or 2^(immediate - k), k of the row's scale; from 1 to 2^(W - 2). */ Power = "pow" }}
 symbols! {
 /// Table of the scalar unit.
 Table { Log2 = "log2", Rsqrt = "rsqrt", Reciprocal = "recip" }}

@@ -1,7 +1,8 @@
 //! Binding: a program, an engine, a row length and scales give the words that the load port takes.
+use super::precision;
 use crate::engine::Engine;
 use crate::engine::widths::{GUARD, OUTPUT_FRACTION};
-use crate::isa::{Block, Family, Out, Program, Q, Shift, VectorOp};
+use crate::isa::{Block, Family, Out, Program, Q, Reduce, ScalarKind, Shift, VectorOp};
 use crate::num::IntFormat;
 use std::collections::BTreeMap;
 
@@ -94,7 +95,7 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
         }
     }
     let names = constants(program, engine, binding)?;
-    precision(program, engine, binding, &names)?;
+    precision::check(program, engine, binding, &names)?;
     let at = |line: usize, message: String| BindError::Text {
         program: program.name.clone(),
         line,
@@ -104,12 +105,17 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
     let (mut vector_text, mut scalar_text) = (vec![], vec![]);
     let (mut body_slots, mut block_cycles) = (vec![], vec![]);
     let last_body = program.blocks.len() - 1;
+    // Line that reduces in the pass before, if any.
+    let mut reduced = None;
     for (i, block) in program.blocks.iter().enumerate() {
         match block {
             Block::Scalar(lines) => {
-                let kept = lines.iter().filter(|l| !l.is_newton || config.newton_steps > 0);
                 let mut ops = vec![];
-                for l in kept {
+                for l in lines {
+                    let condition = l.condition.as_ref().map(|c| c.evaluate(&names)).transpose();
+                    if condition.map_err(|(_, m)| at(l.line, m))? == Some(0.0) {
+                        continue;
+                    }
                     let mut op = l.op;
                     if let Some(e) = &l.immediate {
                         let v = e.evaluate(&names).map_err(|(_, m)| at(l.line, m))?;
@@ -119,13 +125,18 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
                     }
                     ops.push((op, l.line, l.text.clone()));
                 }
+                let takes = ops.iter().any(|(op, ..)| op.kind == ScalarKind::Take);
+                if let (Some(line), false) = (reduced, takes) {
+                    let message = "no `take` for this sum before the next pass, which waits for it";
+                    return Err(at(line, message.to_string()));
+                }
                 if ops.is_empty() {
                     ops.push((crate::isa::ScalarOp::NOP, 0, "nop".to_string()));
                 }
                 ops.last_mut().expect("an op").0.end = true;
                 let digits = w.digits;
                 let cycles = |op: &crate::isa::ScalarOp| match op.kind {
-                    crate::isa::ScalarKind::Mul => digits + 1,
+                    ScalarKind::Mul => digits + 1,
                     _ => 1,
                 };
                 block_cycles.push(ops.iter().map(|(op, ..)| cycles(op)).sum());
@@ -142,6 +153,7 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
             }
             Block::Vector(lines) => {
                 body_slots.push(lines.len() as u32);
+                reduced = lines.iter().find(|l| l.op.reduce != Reduce::None).map(|l| l.line);
                 for (k, l) in lines.iter().enumerate() {
                     let mut op = l.op;
                     if let Some(e) = &l.amount {
@@ -233,7 +245,7 @@ fn integer(v: f64) -> Option<i64> {
 }
 
 /// Names that expressions may use, with the program's own constants.
-fn constants(
+pub(super) fn constants(
     program: &Program,
     engine: &Engine,
     b: &Binding,
@@ -247,6 +259,8 @@ fn constants(
         ("gamma_scale", b.gamma_scale),
         ("full", 1.0 / b.output_scale),
         ("k_max", f64::from(b.k_max)),
+        ("newton", f64::from(engine.config.newton_steps)),
+        ("in_bits", f64::from(b.input_format.bits)),
         ("log2e", std::f64::consts::LOG2_E),
         ("L", f64::from(w.lanes)),
         ("P", f64::from(w.p)),
@@ -276,98 +290,6 @@ fn constants(
     }
     Ok(names)
 }
-
-/// Refuses what the engine cannot hold to 1 LSB, and says what it would need.
-fn precision(
-    program: &Program,
-    engine: &Engine,
-    b: &Binding,
-    names: &BTreeMap<String, f64>,
-) -> Result<(), BindError> {
-    let w = &engine.widths;
-    let needs = |message: String| BindError::Needs { program: program.name.clone(), message };
-    if program.has_gamma {
-        let most = b.input_format.bits.max(w.input) - 1;
-        let gamma_max = libm::exp2(f64::from(most));
-        if let Some(&fraction) = names.get("HF") {
-            // Half an LSB of h times the largest gamma, in output LSB.
-            let error = gamma_max * libm::exp2(-fraction - 1.0);
-            if error > H_ERROR_MAX {
-                let more = libm::log2(error / H_ERROR_MAX).ceil();
-                return Err(needs(format!(
-                    "holds h with {fraction} fraction bits at N = {}, which is {error:.2} LSB of {}; \
-                     lane.multiplier_bits of {} would do, or a larger output scale",
-                    b.row_len,
-                    b.output_format,
-                    f64::from(w.p) + more
-                )));
-            }
-        }
-    }
-    let full = 1.0 / b.output_scale;
-    let most = libm::exp2(f64::from(b.output_format.bits));
-    let most = if b.output_format.is_signed { most / 2.0 } else { most };
-    if program.family == Family::Softmax && !(1.0..=most).contains(&full) {
-        return Err(needs(format!(
-            "writes 1.0 as {full:.4e} codes with an output scale of {:e}; {} takes 1 to {most}, so \
-             give an output scale from {:e} to 1 (1/{} by default)",
-            b.output_scale,
-            b.output_format,
-            1.0 / most,
-            b.output_format.max()
-        )));
-    }
-    if let (Some(&raw), true) = (names.get("e2_raw"), b.k_max > 0) {
-        // With k the sum would leave the accumulator, or the bound no longer outweigh a variance.
-        let most = libm::exp2(f64::from(w.accumulator) - 3.0);
-        if raw * libm::exp2(2.0 * f64::from(b.k_max)) > most {
-            return Err(needs(format!(
-                "cannot hold eps = {:e} with row scales down to 2^-{} at N = {}; give a smaller eps, or \
-                 one scale for the tensor",
-                b.eps, b.k_max, b.row_len
-            )));
-        }
-    }
-    if let (Family::Norm, Some(&ec)) = (program.family, names.get("ec")) {
-        // The row's shift for the smallest variance of integers that are not all the same, N var = 1/2.
-        let half_f = f64::from(w.accumulator_fraction / 2);
-        let least = f64::from(w.p) - 2.0 - ec - half_f + half_f - 1.0;
-        let point = f64::from(OUTPUT_FRACTION) - f64::from(GUARD);
-        let start = f64::from(w.p) - 2.0 - ec - half_f;
-        let is_coarse = names.contains_key("HF");
-        if (!is_coarse && least < point) || start.abs() > 63.0 {
-            let what = if start > 63.0 { "large" } else { "small" };
-            return Err(needs(format!(
-                "cannot reach an output scale of {:e} at N = {}: it is too {what} for the row's shift; \
-                 give one nearer to the largest result over {}, or raise lane.multiplier_bits of {}",
-                b.output_scale,
-                b.row_len,
-                b.output_format.max(),
-                w.p
-            )));
-        }
-    }
-    if program.family == Family::Softmax && b.output_format.bits == 16 {
-        let uses_store = program.name.ends_with("stored");
-        if uses_store || w.exp_fraction < 17 || w.p < 22 {
-            return Err(needs(format!(
-                "cannot hold {} to 1 LSB here; it takes the log-sum-exp form with \
-                 lane.exp_fraction_bits of 18 and lane.multiplier_bits of 24, or an 8-bit output",
-                b.output_format
-            )));
-        }
-    }
-    if program.family == Family::Norm && b.output_format.bits == 16 && w.p < 20 {
-        return Err(needs(format!(
-            "cannot hold {} to 1 LSB with lane.multiplier_bits of {}; it takes 20 or more",
-            b.output_format, w.p
-        )));
-    }
-    Ok(())
-}
-
-/// Largest error of h that leaves 1 LSB to the rest of the path, in output LSB.
-const H_ERROR_MAX: f64 = 0.3;
 
 /// The base of a vector op's words, for listings.
 pub fn vector_fields() -> crate::isa::FieldSet {

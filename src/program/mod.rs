@@ -2,5 +2,7 @@
 pub mod bind;
 pub mod library;
 pub mod listing;
+mod precision;
 
 pub use bind::{BindError, Binding, Loaded, bind};
+pub use precision::largest_row_scale;

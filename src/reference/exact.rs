@@ -158,7 +158,7 @@ pub struct Softmax<'a> {
     /// Smallest input code: the maximum of a row without elements.
     pub lowest: i32,
     pub exp2: LineTable<'a>,
-    /// Octaves a code: m / 2^sh.
+    /// Octaves a code: m / 2^sh; in a row of scale 2^-k, m / 2^k rounded half up.
     pub m: i64,
     pub sh: u32,
     /// Half an LSB of t in codes times m, F fraction bits; as much of it as a word holds.
@@ -176,11 +176,19 @@ pub enum Form<'a> {
 }
 
 impl Softmax<'_> {
-    /// -t of a code: (m x + addend) / 2^(sh + k), octaves with the exponential's fraction bits.
-    fn exponent(&self, x: i32, addend: &Int, k: u32) -> Int {
+    /// Octaves a code of a row, sh fraction bits.
+    fn octaves(&self, row: &Row) -> Int {
+        match row.k {
+            0 => Int::from(self.m),
+            k => round_shift(&Int::from(self.m), k),
+        }
+    }
+
+    /// -t of a code: (m x + addend) / 2^sh, octaves with the exponential's fraction bits.
+    fn exponent(&self, x: i32, addend: &Int, m: &Int) -> Int {
         let at = &self.at;
-        let drop = i64::from(self.sh) - i64::from(at.exp_fraction) + i64::from(at.guard + k);
-        let v = (((Int::from(self.m) * x) << at.guard) + addend) >> places(drop, at);
+        let drop = i64::from(self.sh) - i64::from(at.exp_fraction) + i64::from(at.guard);
+        let v = (((m * x) << at.guard) + addend) >> places(drop, at);
         v.clamp(-(Int::from(at.octaves) << at.exp_fraction), Int::zero())
     }
 
@@ -191,20 +199,21 @@ impl Softmax<'_> {
     }
 
     /// The addend: half an LSB of t less the maximum's exponent less `log`, guard bits below.
-    fn addend(&self, max: i32, log: &Int, k: u32) -> Int {
+    fn addend(&self, max: i32, log: &Int, m: &Int) -> Int {
         let (f, at) = (self.at.accumulator_fraction, &self.at);
-        let down = log << (self.sh + k - at.log_extra);
-        (self.half - ((Int::from(self.m) * max) << f) - down) >> (f - at.guard)
+        let down = log << (self.sh - at.log_extra);
+        (self.half - ((m * max) << f) - down) >> (f - at.guard)
     }
 
     pub fn row(&self, row: &Row) -> Vec<i32> {
         let at = &self.at;
         let max = row.kept().max().unwrap_or(self.lowest);
-        let addend = self.addend(max, &Int::zero(), row.k);
+        let m = self.octaves(row);
+        let addend = self.addend(max, &Int::zero(), &m);
         let is_stored = matches!(self.form, Form::Stored { .. });
         let cut = at.exp_fraction.saturating_sub(at.stored_fraction);
         let first = |x: i32| {
-            let (n, m) = self.exponential(&self.exponent(x, &addend, row.k));
+            let (n, m) = self.exponential(&self.exponent(x, &addend, &m));
             (n, if is_stored { m >> cut << cut } else { m })
         };
         let term = |(n, m): (u32, Int)| (m << (at.sum_fraction - at.exp_fraction)) >> n;
@@ -219,10 +228,10 @@ impl Softmax<'_> {
             Form::LogSumExp { log2, offset } => {
                 let whole = Int::from(sum.place) << (at.accumulator_fraction + at.log_extra);
                 let log = whole + log2.at(0, &sum.fraction(p));
-                let addend = self.addend(max, &(log + offset), row.k);
+                let addend = self.addend(max, &(log + offset), &m);
                 let top = at.output + at.output_fraction - at.exp_fraction;
                 row.map(|_, x| {
-                    let (n, m) = self.exponential(&self.exponent(x, &addend, row.k));
+                    let (n, m) = self.exponential(&self.exponent(x, &addend, &m));
                     self.codes.of(&((m << top) >> n), &half, at.output_fraction)
                 })
             }
@@ -252,15 +261,25 @@ pub struct Norm<'a> {
     /// Over two octaves.
     pub rsqrt: LineTable<'a>,
     pub has_newton_step: bool,
-    /// N eps in codes squared, F fraction bits: eps_m * 2^eps_e.
-    pub eps_m: i64,
-    pub eps_e: u32,
+    /// Fraction bits of the variance: F, or 0 beside a large epsilon.
+    pub variance_fraction: u32,
+    pub eps: Epsilon,
     /// Scale of the result, c * 2^ec with c in [1, 2), the scalar unit's fraction bits.
     pub c: i64,
     pub ec: i64,
     /// The mean is subtracted.
     pub mean: Option<Mean>,
     pub affine: Option<Affine<'a>>,
+}
+
+/// N eps in codes squared with the variance's fraction bits: m * 2^e. With row scales that of a row is
+/// (m * 2^(i + k), the scalar unit's fraction bits taken off by rounding) * 2^(e + k).
+#[derive(Clone, Copy, Debug)]
+pub struct Epsilon {
+    pub m: i64,
+    pub e: u32,
+    /// None without row scales.
+    pub i: Option<u32>,
 }
 
 /// Constants of the division by N.
@@ -305,11 +324,12 @@ impl Affine<'_> {
 }
 
 impl Norm<'_> {
-    /// Mean K + rho / 2^F (K an integer, |rho| about half of 2^F) and N var, F fraction bits.
+    /// Mean K + rho / 2^F (K an integer, |rho| about half of 2^F) and N var with its fraction bits.
     fn moments(&self, row: &Row) -> (Int, Int, Int) {
-        let (at, f) = (&self.at, self.at.accumulator_fraction);
+        let f = self.at.accumulator_fraction;
+        let (at, vf) = (&self.at, self.variance_fraction);
         let squares: Int = row.kept().map(|x| Int::from(x) * x).sum();
-        let Some(mean) = &self.mean else { return (Int::zero(), Int::zero(), squares << f) };
+        let Some(mean) = &self.mean else { return (Int::zero(), Int::zero(), squares << vf) };
         let sum: Int = row.kept().map(Int::from).sum();
         let fine = (&sum * mean.inverse) >> at.scalar_fraction;
         let half = if mean.places > 0 { pow2(mean.places - 1) } else { Int::zero() };
@@ -318,7 +338,8 @@ impl Norm<'_> {
         // sum (x - K)^2 = sum x^2 - 2 K sum x + N K^2.
         let about_k = squares - 2 * &k * &sum + &k * &k * mean.n;
         let rho = round_shift(&((&rem << mean.up) * mean.inverse_fine), at.scalar_fraction);
-        let variance = (about_k << f) - rem * &rho;
+        // Beside an epsilon that makes F fraction bits too many, rem rho / 2^F is nothing.
+        let variance = if vf == f { (about_k << f) - rem * &rho } else { about_k << vf };
         (k, rho, variance)
     }
 
@@ -337,10 +358,19 @@ impl Norm<'_> {
         round_shift(&(r * factor), w)
     }
 
+    fn epsilon(&self, k: u32) -> Int {
+        let eps = &self.eps;
+        let m = Int::from(eps.m);
+        match eps.i {
+            None => m << eps.e,
+            Some(i) => round_shift(&(m << (i + k)), self.at.scalar_fraction) << (eps.e + k),
+        }
+    }
+
     pub fn row(&self, row: &Row) -> Vec<i32> {
         let (at, f) = (&self.at, self.at.accumulator_fraction);
         let (k, rho, variance) = self.moments(row);
-        let v = variance + (Int::from(self.eps_m) << (self.eps_e + 2 * row.k));
+        let v = variance + self.epsilon(row.k);
         // A row without variance and epsilon has its mean everywhere: s = 0.
         let (s, row_shift) = if v.is_zero() {
             (Int::zero(), at.shift_max)
@@ -348,7 +378,8 @@ impl Norm<'_> {
             let v = Normal::of(&v, at.multiplier);
             let a = round_shift(&(self.reciprocal_root(&v) * self.c), at.scalar_fraction);
             let (s, doubled) = row_mantissa(&a, at);
-            let whole = i64::from(at.multiplier) - 2 - self.ec - i64::from(f / 2);
+            let whole = i64::from(at.multiplier) - 2 - self.ec;
+            let whole = whole - i64::from(self.variance_fraction / 2);
             (s, whole + i64::from(v.place / 2) + doubled)
         };
         let addend: Int = (-((k << f) + rho) * &s) >> (f - at.guard);

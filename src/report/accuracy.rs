@@ -19,6 +19,9 @@ const EDGE16: &str = include_str!("../../hw_configs/edge16.toml");
 const SERVER: &str = include_str!("../../hw_configs/server.toml");
 const LONG: &str = include_str!("../../hw_configs/long.toml");
 
+/// Configurations that the table has lines for.
+pub const CONFIGS: [&str; 5] = ["edge", "edge_newton", "edge16", "server", "long"];
+
 /// Largest |code - exact| that a result may have, in output LSB.
 pub const MAX_ERROR_LSB: f64 = 1.0;
 /// Most that the SQNR of an 8-bit output may lie below the ideal operator's.
@@ -79,6 +82,7 @@ pub fn entries(sources: &Sources) -> Vec<Entry> {
         let populations = [
             (Population::Public, sources.public.is_some() && config != "long"),
             (Population::Normal, true),
+            (Population::RowScale, true),
             (Population::Stress, sources.stress.is_some()),
             (Population::Adversarial, true),
         ];
@@ -133,6 +137,7 @@ impl Entry {
             Population::Public => described(&sources.public),
             Population::Stress => described(&sources.stress),
             Population::Normal => populations::normal(folder, self.is_softmax(), is_long),
+            Population::RowScale => populations::row_scaled(folder, self.is_softmax(), is_long),
             Population::Adversarial => {
                 populations::adversarial(folder, self.is_softmax(), self.input, lengths)
             }
@@ -141,17 +146,20 @@ impl Entry {
 
     fn request(&self, case: &Case) -> Request {
         let program = library::shipped(self.program);
+        // A norm without parameters is asked for as a user does, who may be given the one with them.
+        let is_operator = matches!(self.program, "layernorm" | "rmsnorm");
         let has_gamma = program.as_ref().is_some_and(|p| p.has_gamma);
         let has_beta = program.as_ref().is_some_and(|p| p.has_beta);
         Request {
             operator: self.program.to_string(),
-            program,
+            program: program.filter(|_| !is_operator),
             input: case.x.clone(),
             gamma: case.gamma.clone().filter(|_| has_gamma),
             beta: case.beta.clone().filter(|_| has_beta),
             keep: case.keep.clone().filter(|_| self.is_softmax()),
             eps: case.eps.filter(|_| !self.is_softmax()),
             input_scale: case.input_scale,
+            row_scale: case.row_scale,
             in_format: Some(self.input),
             out_format: Some(self.output),
             jobs: 1,
@@ -289,9 +297,11 @@ const HEADER: &str = "\
 # Errors of results against the exact operator on the same quantised input and parameters as held.
 # Written by `mive accuracy`; rounding half_up. A line is a configuration, program, formats and population.
 # population: public = real tensors pooled by operator; normal = N(0, sigma) rows, N 64 to 4096 (long: 4096
-#   and 131072), sigma 1 for norms and 3 for softmax, seeds named after the case; stress = tensors that broke
-#   other implementations, defined cases; adversarial = rows of codes at the edges of the format.
-# cases: tensors measured; refused: tensors that the engine says it cannot hold to 1 LSB; elements: judged.
+#   and 131072), sigma 1 for norms and 3 for softmax, seeds named after the case; row_scale = such rows times
+#   2^-k, k from 0 to 15, each with its own scale (sigma 6 for softmax); stress = tensors that broke other
+#   implementations, defined cases; adversarial = rows of codes at the edges of the format or below epsilon.
+# cases: tensors measured, norms without parameters as `mive run` runs them: past their reach with a gamma of 1;
+# refused: tensors that are not finite or that the engine says it cannot hold to 1 LSB; elements: judged.
 # max_error_lsb, mean_error_lsb: |code - exact| in output LSB, exact values clamped to the format.
 # correctly_rounded: share of elements with |code - exact| <= 0.5 + 2^-20 LSB.
 # sqnr_db, ideal_sqnr_db: of the results, and of the exact values rounded; - where there is no noise.

@@ -15,6 +15,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 #[derive(Clone, Debug)]
 pub struct RunFigures {
     pub program: String,
+    /// Why this program runs and not the operator's first one.
+    pub detour: Option<String>,
     pub config: String,
     pub rows: usize,
     pub row_len: usize,
@@ -86,6 +88,7 @@ impl RunFigures {
         let bits = |b: Option<u32>| b.map(|b| format!("s{b}"));
         map.insert("schema_version".into(), json!(SCHEMA_VERSION));
         map.insert("program".into(), json!(self.program));
+        map.insert("program_reason".into(), json!(self.detour));
         map.insert("config".into(), json!(self.config));
         map.insert("rows".into(), json!(self.rows));
         map.insert("row_len".into(), json!(self.row_len));
@@ -143,6 +146,9 @@ impl RunFigures {
                 self.program, self.config, self.rows, self.row_len
             ),
         ));
+        if let Some(reason) = &self.detour {
+            lines.push(("", format!("with a gamma of 1, as {reason}")));
+        }
         let origin = match (self.is_input_scale_given, self.is_all_zero, self.k_max) {
             (true, ..) => " (given)".to_string(),
             (_, true, _) => " (the tensor is all zero: any scale would do)".to_string(),

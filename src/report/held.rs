@@ -1,6 +1,5 @@
 //! Gamma and beta as an engine holds them.
 use super::error::RunError;
-use super::plan::Plan;
 use crate::engine::Widths;
 use crate::engine::widths::OUTPUT_FRACTION;
 use crate::num::IntFormat;
@@ -33,8 +32,8 @@ pub struct HeldBeta {
 ///
 /// # Errors
 /// A gamma without a scale.
-pub fn hold_gamma(plan: &Plan, w: &Widths) -> Result<HeldGamma, RunError> {
-    let Some(gamma) = &plan.gamma else { return Ok(HeldGamma::default()) };
+pub fn hold_gamma(gamma: Option<&[f64]>, w: &Widths) -> Result<HeldGamma, RunError> {
+    let Some(gamma) = gamma else { return Ok(HeldGamma::default()) };
     let format = IntFormat { bits: w.input, is_signed: true };
     let (scale, _) = absmax_scale(absmax(gamma), format)
         .map_err(|error| RunError::Scale { place: "--gamma".into(), error })?;
@@ -45,8 +44,8 @@ pub fn hold_gamma(plan: &Plan, w: &Widths) -> Result<HeldGamma, RunError> {
 }
 
 /// Quantises beta to 2^-`OUTPUT_FRACTION` of an output LSB.
-pub fn hold_beta(plan: &Plan, w: &Widths, output_scale: Scale) -> HeldBeta {
-    let Some(beta) = &plan.beta else { return HeldBeta::default() };
+pub fn hold_beta(beta: Option<&[f64]>, w: &Widths, output_scale: Scale) -> HeldBeta {
+    let Some(beta) = beta else { return HeldBeta::default() };
     let scale = output_scale.get() / f64::from(1u32 << OUTPUT_FRACTION);
     let largest = (1i64 << (w.beta - 1)) - 1 - HALF;
     let smallest = -(1i64 << (w.beta - 1));

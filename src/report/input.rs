@@ -40,7 +40,7 @@ pub struct Quantiser {
     pub format: IntFormat,
     /// Largest magnitude of the tensor where rows have their own scale.
     pub row_absmax_of: Option<f64>,
-    /// Largest k of the rows.
+    /// Largest k of the rows; one that would need a larger k has this.
     pub k_max: u32,
     /// The tensor is all zero, so that its scale is 1 for want of a better one.
     pub is_all_zero: bool,
@@ -99,7 +99,9 @@ pub fn read(plan: &Plan, first: usize, count: usize) -> Result<Block, RunError> 
         for row in block.real.chunks_mut(n) {
             let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             if largest.is_finite() {
-                row.iter_mut().for_each(|v| *v -= largest);
+                // A masked element stays -inf, and a difference that has no number is the lowest.
+                let kept = row.iter_mut().filter(|v| v.is_finite());
+                kept.for_each(|v| *v = (*v - largest).max(f64::MIN));
             }
         }
     }
@@ -153,7 +155,7 @@ impl Quantiser {
         for row in block.real.chunks(row_len) {
             let mut scale = self.scale;
             if let Some(tensor_absmax) = self.row_absmax_of {
-                let k = row_shift(crate::tensor::absmax(row), tensor_absmax);
+                let k = row_shift(crate::tensor::absmax(row), tensor_absmax).min(self.k_max);
                 made.k.push(k as u8);
                 scale = scale
                     .for_row(k)

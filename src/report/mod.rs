@@ -7,6 +7,8 @@ pub mod error;
 pub mod figures;
 pub mod held;
 pub mod input;
+pub mod nominal;
+mod paths;
 pub mod plan;
 pub mod populations;
 pub mod run;

@@ -29,6 +29,8 @@ pub struct Request {
     pub beta: Option<PathBuf>,
     pub keep: Option<PathBuf>,
     pub output: Option<PathBuf>,
+    /// Other files that the request stems from, with what they are; they are not written over.
+    pub sources: Vec<(&'static str, PathBuf)>,
     pub eps: Option<f64>,
     /// Real value of one input code.
     pub input_scale: Option<f64>,
@@ -58,6 +60,8 @@ pub enum Operator {
 #[derive(Debug)]
 pub struct Plan {
     pub program: Program,
+    /// The same operator with a gamma of 1, in three slots a chunk: for what `program` cannot reach.
+    pub detour: Option<Program>,
     /// None: no error figures.
     pub operator: Option<Operator>,
     pub input: TensorFile,
@@ -146,6 +150,7 @@ pub fn plan(request: &Request, config: &HwConfig) -> Result<Plan, RunError> {
     Ok(Plan {
         gamma: gamma.or_else(|| program.has_gamma.then(|| vec![1.0; row_len])),
         beta: beta.or_else(|| program.has_beta.then(|| vec![0.0; row_len])),
+        detour: detour(request, &program),
         program,
         operator,
         input,
@@ -185,6 +190,15 @@ fn choose_program(request: &Request, config: &HwConfig) -> Result<Program, RunEr
             "`mive programs` lists the shipped ones",
         )
     })
+}
+
+/// The program with parameters that can stand in for a norm without, where the user named the operator.
+fn detour(request: &Request, program: &Program) -> Option<Program> {
+    match (&request.program, program.name.as_str()) {
+        (None, "layernorm") => library::shipped("layernorm_affine"),
+        (None, "rmsnorm") => library::shipped("rmsnorm_gamma"),
+        _ => None,
+    }
 }
 
 fn operator_of(program: &Program) -> Option<Operator> {

@@ -15,6 +15,8 @@ pub enum Population {
     Public,
     /// N(0, sigma) rows of 64 to 4096 elements, or of 131072.
     Normal,
+    /// Rows of N(0, sigma 2^-k), k from 0 to 15, each with its own scale.
+    RowScale,
     /// Tensors that broke other implementations, where their result is defined.
     Stress,
     /// Rows of codes made to break this one.
@@ -26,6 +28,7 @@ impl Population {
         match self {
             Self::Public => "public",
             Self::Normal => "normal",
+            Self::RowScale => "row_scale",
             Self::Stress => "stress",
             Self::Adversarial => "adversarial",
         }
@@ -43,6 +46,8 @@ pub struct Case {
     pub keep: Option<PathBuf>,
     pub eps: Option<f64>,
     pub input_scale: Option<f64>,
+    /// Each row has a power-of-two part of the tensor's scale.
+    pub row_scale: bool,
 }
 
 /// xorshift64*, seeded by a name.
@@ -84,8 +89,9 @@ fn parameters(
     Ok((Some(paths.0), Some(paths.1)))
 }
 
-/// (row length, rows) of the normal population.
-const NORMAL: [(usize, usize); 5] = [(64, 64), (256, 24), (768, 12), (1024, 8), (4096, 4)];
+/// (row length, rows) of the normal population. A row of 4096 has at most 255 different codes, and one of
+/// them beside a tie is up to 1 % of its elements: a share needs many rows.
+const NORMAL: [(usize, usize); 5] = [(64, 256), (256, 96), (768, 48), (1024, 32), (4096, 16)];
 const NORMAL_LONG: [(usize, usize); 2] = [(4096, 4), (131_072, 2)];
 
 /// Rows of N(0, 1) for norms and N(0, 3) for softmax. The seed's name is the case's.
@@ -95,21 +101,47 @@ const NORMAL_LONG: [(usize, usize); 2] = [(4096, 4), (131_072, 2)];
 pub fn normal(folder: &Path, is_softmax: bool, is_long: bool) -> Result<Vec<Case>, RunError> {
     let shapes: &[(usize, usize)] = if is_long { &NORMAL_LONG } else { &NORMAL };
     let (what, sigma) = if is_softmax { ("scores", 3.0) } else { ("rows", 1.0) };
-    shapes
-        .iter()
-        .map(|&(n, rows)| {
-            let name = format!("normal_{what}_{n}");
-            let mut random = Random::named(&name);
-            let x: Vec<f64> = (0..n * rows).map(|_| sigma * random.normal()).collect();
-            let path = folder.join(format!("{name}.npy"));
-            write_npy_f64(&path, &[rows, n], &x)?;
-            let (gamma, beta) = parameters(folder, &name, n)?;
-            Ok(Case { row_len: n, x: path, gamma, beta, name, ..Case::default() })
-        })
-        .collect()
+    drawn(folder, "normal", shapes, what, |_| sigma)
 }
 
-/// Rows of codes at the edges of the format.
+/// (row length, rows) of rows with their own scale.
+const SCALED: [(usize, usize); 2] = [(100, 96), (768, 32)];
+const SCALED_LONG: [(usize, usize); 2] = [(768, 32), (4096, 16)];
+
+/// Rows of N(0, 2^-k) for norms and N(0, 6 * 2^-k) for softmax, k from 0 to 15 in turn.
+///
+/// # Errors
+/// A folder that takes no files.
+pub fn row_scaled(folder: &Path, is_softmax: bool, is_long: bool) -> Result<Vec<Case>, RunError> {
+    let shapes: &[(usize, usize)] = if is_long { &SCALED_LONG } else { &SCALED };
+    let (what, sigma) = if is_softmax { ("scores", 6.0) } else { ("rows", 1.0) };
+    let mut cases =
+        drawn(folder, "scaled", shapes, what, |row| sigma * 0.5f64.powi((row % 16) as i32))?;
+    cases.iter_mut().for_each(|c| c.row_scale = true);
+    Ok(cases)
+}
+
+/// Tensors of N(0, sigma of the row); the seed's name is the case's.
+fn drawn(
+    folder: &Path,
+    population: &str,
+    shapes: &[(usize, usize)],
+    what: &str,
+    sigma: impl Fn(usize) -> f64,
+) -> Result<Vec<Case>, RunError> {
+    let case = |&(n, rows): &(usize, usize)| {
+        let name = format!("{population}_{what}_{n}");
+        let mut random = Random::named(&name);
+        let x: Vec<f64> = (0..n * rows).map(|i| sigma(i / n) * random.normal()).collect();
+        let path = folder.join(format!("{name}.npy"));
+        write_npy_f64(&path, &[rows, n], &x)?;
+        let (gamma, beta) = parameters(folder, &name, n)?;
+        Ok(Case { row_len: n, x: path, gamma, beta, name, ..Case::default() })
+    };
+    shapes.iter().map(case).collect()
+}
+
+/// Rows of codes at the edges of the format, and for norms rows whose epsilon outweighs their variance.
 ///
 /// # Errors
 /// A folder that takes no files.
@@ -121,15 +153,42 @@ pub fn adversarial(
 ) -> Result<Vec<Case>, RunError> {
     let (lo, hi) = (format.min() as i32, format.max() as i32);
     let mut cases = vec![];
-    let mut add = |name: String, n: usize, scale: f64, rows: Vec<Vec<i32>>| {
+    let mut add = |name: String, n: usize, scale: f64, eps: Option<f64>, rows: Vec<Vec<i32>>| {
         let path = folder.join(format!("{name}.npy"));
         write_npy_int(&path, format, &[rows.len(), n], &rows.concat())?;
         let (gamma, beta) = parameters(folder, &name, n)?;
-        let input_scale = Some(scale);
-        cases.push(Case { row_len: n, x: path, gamma, beta, input_scale, name, ..Case::default() });
+        let (input_scale, row_scale) = (Some(scale), false);
+        let keep = None;
+        cases.push(Case {
+            name,
+            row_len: n,
+            x: path,
+            gamma,
+            beta,
+            keep,
+            eps,
+            input_scale,
+            row_scale,
+        });
         Ok::<(), RunError>(())
     };
     let span = if is_softmax { 8.0 } else { 4.0 } / f64::from(hi);
+    if !is_softmax {
+        // Standard deviations of a third of the format, and of 4^-1 to 4^-3 of it.
+        let mut random = Random::named("quiet");
+        let mut rows = |n: usize| -> Vec<Vec<i32>> {
+            let sigma = |r: usize| f64::from(hi) / 3.0 * 0.25f64.powi(r as i32);
+            let code = |sigma: f64, v: f64| (sigma * v).round().clamp(lo.into(), hi.into()) as i32;
+            (0..4).map(|r| (0..n).map(|_| code(sigma(r), random.normal())).collect()).collect()
+        };
+        for (name, n, scale, eps) in [
+            ("quiet", 100, 1e-5 / f64::from(hi), 1e-3),
+            ("quieter", 7, 1e-30 / f64::from(hi), 1e-5),
+            ("even", 100, 1.0 / f64::from(hi), 0.3),
+        ] {
+            add(format!("{name}_{format}_{n}"), n, scale, Some(eps), rows(n))?;
+        }
+    }
     for &n in lengths {
         let row = |f: &dyn Fn(usize) -> i32| (0..n).map(f).collect::<Vec<i32>>();
         let flat = vec![
@@ -143,7 +202,7 @@ pub fn adversarial(
             row(&|i| if i < n / 2 { lo } else { hi }),
             row(&|i| if i % 3 == 0 { 5 } else { -3 }),
         ];
-        add(format!("flat_{format}_{n}"), n, span, flat)?;
+        add(format!("flat_{format}_{n}"), n, span, None, flat)?;
         let one = |at: usize, peak: i32, rest: i32| row(&|i| if i == at { peak } else { rest });
         let peaks = vec![
             one(0, hi, 0),
@@ -156,12 +215,12 @@ pub fn adversarial(
             one(n - 1, hi - 1, hi),
             one(0, lo + 1, lo),
         ];
-        add(format!("peak_{format}_{n}"), n, span, peaks)?;
+        add(format!("peak_{format}_{n}"), n, span, None, peaks)?;
         if is_softmax && n >= 4096 {
             // A sink that holds much of the weight and a tail that holds the rest.
             let gaps = [2.0, 5.0, 6.5, 7.6, 8.0, 8.3, 8.7, 9.0, 10.0, 12.0, 15.0];
             let sink = |gap: f64| one(1, hi, hi - (gap / span).min(f64::from(hi - lo)) as i32);
-            add(format!("sinks_{format}_{n}"), n, span, gaps.map(sink).to_vec())?;
+            add(format!("sinks_{format}_{n}"), n, span, None, gaps.map(sink).to_vec())?;
         }
     }
     Ok(cases)
@@ -202,6 +261,7 @@ pub fn described(folder: &Path, operator: &str) -> Result<Vec<Case>, RunError> {
                 keep: file(c, "keep_mask"),
                 eps: c["eps"].as_f64(),
                 input_scale: c["int8_scale"].as_f64(),
+                row_scale: false,
             })
         })
         .collect()

@@ -10,10 +10,11 @@ use super::error::RunError;
 use super::figures::RunFigures;
 use super::held::{self, HeldBeta, HeldGamma};
 use super::input::{self, Block, Quantised, Quantiser};
+use super::paths;
 use super::plan::{self, Operator, Plan, Request};
 use crate::engine::Engine;
 use crate::num::error_metrics::ErrorMetrics;
-use crate::program::{BindError, Binding, Loaded, bind};
+use crate::program::{BindError, Binding, Loaded, bind, largest_row_scale};
 use crate::reference;
 use crate::rtl::step::Mode;
 use crate::simulate::{Parameters, Rows, Session, Simulator, Stall};
@@ -57,6 +58,8 @@ struct Job<'a> {
     output_scale: Scale,
     loaded: Loaded,
     parameters: Parameters,
+    /// Why it is not the plan's program that was loaded.
+    detour: Option<String>,
 }
 
 /// What one block gave.
@@ -71,15 +74,34 @@ struct Outcome {
 
 /// Settles everything before the engine sees a row.
 fn prepare<'a>(plan: &'a Plan, engine: &Engine, walk: &Walk<'_>) -> Result<Job<'a>, RunError> {
-    let quantiser = quantiser(plan, walk)?;
+    let w = &engine.widths;
+    let mut quantiser = quantiser(plan, walk)?;
     check_eps(plan, &quantiser)?;
-    let gamma = held::hold_gamma(plan, &engine.widths)?;
+    let mut gamma = held::hold_gamma(plan.gamma.as_deref(), w)?;
+    if quantiser.k_max > 0 {
+        let scale = own_scale(plan)?;
+        let wanted = binding(plan, &quantiser, gamma.scale, scale);
+        quantiser.k_max = largest_row_scale(&plan.program, engine, &wanted)?;
+    }
     let output_scale = output_scale(plan, walk, &quantiser, &gamma)?;
-    let beta = held::hold_beta(plan, &engine.widths, output_scale);
-    let binding = binding(plan, &quantiser, gamma.scale, output_scale);
-    let loaded = bind(&plan.program, engine, &binding)?;
+    let mut beta = held::hold_beta(plan.beta.as_deref(), w, output_scale);
+    let bound = |program, gamma_scale| {
+        bind(program, engine, &binding(plan, &quantiser, gamma_scale, output_scale))
+    };
+    let mut detour = None;
+    let loaded = match (bound(&plan.program, gamma.scale), &plan.detour) {
+        (Err(needs @ BindError::Needs { .. }), Some(program)) => {
+            let n = plan.input.row_len();
+            gamma = held::hold_gamma(Some(&vec![1.0; n]), w)?;
+            beta =
+                held::hold_beta(program.has_beta.then(|| vec![0.0; n]).as_deref(), w, output_scale);
+            detour = Some(needs.to_string());
+            bound(program, gamma.scale).map_err(|_| needs)?
+        }
+        (loaded, _) => loaded?,
+    };
     let parameters = held::parameters(&gamma, &beta);
-    Ok(Job { plan, quantiser, gamma, beta, output_scale, loaded, parameters })
+    Ok(Job { plan, quantiser, gamma, beta, output_scale, loaded, parameters, detour })
 }
 
 /// Runs a tensor; writes the output codes where a path is given, and shows the first cycles where asked.
@@ -91,13 +113,14 @@ pub fn run_tensor(
     engine: &Engine,
     on_event: &OnEvent<'_>,
 ) -> Result<RunFigures, RunError> {
+    paths::check(request)?;
     let plan = plan::plan(request, &engine.config)?;
     check_formats(&plan, engine)?;
     let shape = plan.input.shape();
     let mut writer = (request.output.as_ref())
         .map(|path| TensorWriter::create(path, plan.out_format, shape))
         .transpose()?;
-    let files = request.watch.open(request.output.as_deref())?;
+    let files = request.watch.open()?;
     let (n_rows, row_len) = (plan.input.n_rows(), plan.input.row_len());
     let walk = Walk::new(request, &plan, on_event)?;
     let job = prepare(&plan, engine, &walk)?;
@@ -133,6 +156,7 @@ pub fn run_tensor(
     files.finish()?;
     Ok(RunFigures {
         program: job.loaded.name.clone(),
+        detour: job.detour.clone(),
         config: engine.config.name.clone(),
         rows: n_rows,
         row_len,
@@ -168,6 +192,10 @@ pub fn run_tensor(
 
 /// Epsilon where it meets the sum of squares: N eps in squared codes.
 fn eps_codes(plan: &Plan, quantiser: &Quantiser) -> f64 {
+    // The square of the smallest scales is 0.
+    if plan.eps == 0.0 {
+        return 0.0;
+    }
     plan.input.row_len() as f64 * plan.eps / quantiser.scale.get().powi(2)
 }
 
@@ -243,12 +271,9 @@ fn output_scale(
     quantiser: &Quantiser,
     gamma: &HeldGamma,
 ) -> Result<Scale, RunError> {
-    let wrap = |error| RunError::Scale { place: "output scale".into(), error };
-    if let Some(scale) = plan.output_scale {
-        return Ok(scale);
-    }
-    let (true, Some(operator)) = (!plan.is_softmax(), plan.operator) else {
-        return Scale::new(1.0 / plan.out_format.max() as f64).map_err(wrap);
+    let (true, Some(operator), None) = (!plan.is_softmax(), plan.operator, plan.output_scale)
+    else {
+        return own_scale(plan);
     };
     let row_len = plan.input.row_len();
     let exact =
@@ -274,7 +299,18 @@ fn output_scale(
     )?;
     // An offset format spends half its codes on each sign.
     let signed = crate::num::IntFormat { is_signed: true, ..plan.out_format };
-    absmax_scale(largest, signed).map(|(scale, _)| scale).map_err(wrap)
+    absmax_scale(largest, signed)
+        .map(|(scale, _)| scale)
+        .map_err(|error| RunError::Scale { place: "output scale".into(), error })
+}
+
+/// The scale that is given, or that of full scale.
+fn own_scale(plan: &Plan) -> Result<Scale, RunError> {
+    match plan.output_scale {
+        Some(scale) => Ok(scale),
+        None => Scale::new(1.0 / plan.out_format.max() as f64)
+            .map_err(|error| RunError::Scale { place: "output scale".into(), error }),
+    }
 }
 
 fn dequantise(codes: &[i32], scale: f64, out: &mut Vec<f64>) {

@@ -289,7 +289,7 @@ impl Net {
                     | Op::Select(..)
                     | Op::Gather(_)
                     | Op::Mux(..)
-            ) || matches!(n.op, Op::And(..) | Op::Or(..)) && n.ty.width() > 1;
+            );
             assert!(
                 !arithmetic || n.name.is_some(),
                 "{}: an arithmetic result has no name: {:?} in `{}`",
@@ -466,20 +466,26 @@ operator!(Add, add, Add, add);
 operator!(Sub, sub, Sub, sub);
 operator!(Mul, mul, Mul, mul);
 
+impl Word<'_> {
+    fn bitwise(self, o: Self) -> Interval {
+        let (a, b) = (self.ty(), o.ty());
+        let fits = !a.is_signed() && !b.is_signed() && a.width() == b.width();
+        assert!(fits, "`and` and `or` take unsigned words of one width, not {a} and {b}");
+        Interval::unsigned(a.width())
+    }
+}
 impl<'a> BitAnd for Word<'a> {
     type Output = Word<'a>;
     fn bitand(self, o: Self) -> Self {
-        let bits = self.width().min(o.width());
-        assert!(self.ty().lo >= 0 && o.ty().lo >= 0, "`and` is for unsigned words");
-        self.net.wide(Op::And(self.id, o.id), Interval::unsigned(bits))
+        let ty = self.bitwise(o);
+        self.net.wide(Op::And(self.id, o.id), ty)
     }
 }
 impl<'a> BitOr for Word<'a> {
     type Output = Word<'a>;
     fn bitor(self, o: Self) -> Self {
-        let bits = self.width().max(o.width());
-        assert!(self.ty().lo >= 0 && o.ty().lo >= 0, "`or` is for unsigned words");
-        self.net.wide(Op::Or(self.id, o.id), Interval::unsigned(bits))
+        let ty = self.bitwise(o);
+        self.net.wide(Op::Or(self.id, o.id), ty)
     }
 }
 impl<'a> Not for Word<'a> {

@@ -7,7 +7,7 @@ pub type NodeId = usize;
 
 /// One operation. Operands are nodes of the same module. "Same count" holds for every operand unless
 /// one has count 1, which is then used by every lane.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// A port of the module; the node's name is the port's name without its `_i`.
     Input,
@@ -29,7 +29,7 @@ pub enum Op {
     Less(NodeId, NodeId),
     /// 1 when `a == b`.
     Equal(NodeId, NodeId),
-    /// Bit by bit, of unsigned words.
+    /// Bit by bit; both operands are unsigned and equally wide.
     And(NodeId, NodeId),
     Or(NodeId, NodeId),
     Not(NodeId),
@@ -102,7 +102,7 @@ impl Op {
 }
 
 /// One node: an operation with its type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
     pub op: Op,
     /// Every value that the word can take.
@@ -119,7 +119,7 @@ pub struct Node {
 
 /// An instance of another module. `count` copies, one a lane, when it is not 1: then a child's port of
 /// count 1 is connected to a bundle (a lane's own word) or to a single word (the same for all lanes).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Instance {
     /// Instance name without its `u_`.
     pub name: String,
@@ -130,7 +130,7 @@ pub struct Instance {
 }
 
 /// One field of a memory word.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MemoryField {
     pub name: String,
     pub ty: Interval,
@@ -139,7 +139,7 @@ pub struct MemoryField {
 
 /// A memory with one write port and one registered read port. Reading an address in the cycle in which it
 /// is written gives the old word.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Memory {
     pub name: String,
     pub doc: String,
@@ -156,7 +156,7 @@ pub struct Memory {
 
 /// The netlist of one module. Combinational operands come before their users, except through instances,
 /// registers and memories.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Module {
     /// Without the user's prefix: `lane`, printed as `mive_lane`.
     pub name: String,

@@ -134,8 +134,6 @@ impl Simulator {
         let mut session = Session {
             simulator: self,
             stepper,
-            words: vec![],
-            zeros: vec![0; streams.max(1)],
             format_is_signed: loaded.binding.output_format.is_signed,
             format_bits: loaded.binding.output_format.bits,
         };
@@ -148,8 +146,6 @@ impl Simulator {
 pub struct Session<'a> {
     simulator: &'a Simulator,
     stepper: Stepper,
-    words: Vec<i32>,
-    zeros: Vec<i32>,
     format_is_signed: bool,
     format_bits: u32,
 }
@@ -162,8 +158,7 @@ impl Session<'_> {
     /// Cycles that loading takes: one a word.
     fn load(&mut self, loaded: &Loaded, parameters: &Parameters) {
         let p = self.simulator.ports;
-        let ones = vec![1; self.simulator.lanes * self.stepper.streams()];
-        self.stepper.set_varying(p.keep, &ones);
+        self.stepper.set_varying::<u8>(p.keep, &[], |_| 0..0, 1);
         for port in [p.tvalid, p.tlast, p.tready, p.clear] {
             self.stepper.set_uniform(port, 0);
         }
@@ -251,13 +246,10 @@ impl Session<'_> {
                 received += 1;
                 if chunk + 1 == chunks {
                     report.row_ends.push(cycle - first.unwrap_or(0) + 1);
-                    let mut words = std::mem::take(&mut self.words);
-                    self.stepper.get_varying(p.masked, &mut words);
-                    for (s, &m) in words.iter().enumerate() {
+                    self.stepper.get_varying(p.masked, |s, masked| {
                         let is_real = s * per_stream + row < n_rows;
-                        report.masked_rows += u64::from(is_real && m != 0);
-                    }
-                    self.words = words;
+                        report.masked_rows += u64::from(is_real && masked[0] != 0);
+                    });
                     ended = Some(row);
                 }
             }
@@ -279,76 +271,61 @@ impl Session<'_> {
         before: &mut [i64],
         report: &mut BlockReport,
     ) {
-        let mut counts: Vec<i64> = vec![];
-        self.stepper.get_varying(self.simulator.ports.saturations, &mut counts);
-        for (s, &now) in counts.iter().enumerate() {
+        self.stepper.get_varying(self.simulator.ports.saturations, |s, count| {
             if s * per_stream + row < n_rows {
-                report.saturated += (now - before[s]) as u64;
+                report.saturated += (count[0] - before[s]) as u64;
             }
-            before[s] = now;
-        }
+            before[s] = count[0];
+        });
     }
 
     fn offer(&mut self, rows: &Rows, per_stream: usize, row: usize, chunk: usize, chunks: usize) {
         let p = self.simulator.ports;
-        let (lanes, streams, n) = (self.simulator.lanes, self.stepper.streams(), rows.row_len);
-        let n_rows = rows.n_rows();
-        let mut words = std::mem::take(&mut self.words);
-        words.clear();
-        words.resize(lanes * streams, 0);
-        for s in 0..streams {
-            let r = s * per_stream + row;
-            if r < n_rows {
-                let from = r * n + chunk * lanes;
-                let to = (from + lanes).min((r + 1) * n);
-                for (lane, &x) in rows.x[from..to].iter().enumerate() {
-                    words[lane * streams + s] = x;
-                }
-            }
-        }
-        self.stepper.set_varying(p.tdata, &words);
+        let at = Chunk { lanes: self.simulator.lanes, per_stream, row, chunk };
+        let part = |s| at.elements(rows, s);
+        self.stepper.set_varying(p.tdata, rows.x, part, 0);
         if let Some(keep) = rows.keep {
-            words.fill(1);
-            for s in 0..streams {
-                let r = s * per_stream + row;
-                if r < n_rows {
-                    let from = r * n + chunk * lanes;
-                    let to = (from + lanes).min((r + 1) * n);
-                    for (lane, &x) in keep[from..to].iter().enumerate() {
-                        words[lane * streams + s] = i32::from(x != 0);
-                    }
-                }
-            }
-            self.stepper.set_varying(p.keep, &words);
+            self.stepper.set_varying(p.keep, keep, part, 1);
         }
         if let (Some(k), 0) = (rows.k, chunk) {
-            for (s, z) in self.zeros.iter_mut().enumerate() {
-                *z = k.get(s * per_stream + row).map_or(0, |&k| i32::from(k));
-            }
-            self.stepper.set_varying(p.k, &self.zeros);
+            let part = |s: usize| {
+                let row = s * per_stream + row;
+                row.min(k.len())..(row + 1).min(k.len())
+            };
+            self.stepper.set_varying(p.k, k, part, 0);
         }
         self.stepper.set_uniform(p.tlast, i64::from(chunk + 1 == chunks));
-        self.words = words;
     }
 
     fn take(&mut self, rows: &Rows, per_stream: usize, row: usize, chunk: usize, out: &mut [i32]) {
-        let (lanes, streams, n) = (self.simulator.lanes, self.stepper.streams(), rows.row_len);
-        let n_rows = rows.n_rows();
-        let mut words = std::mem::take(&mut self.words);
-        self.stepper.get_varying(self.simulator.ports.out_data, &mut words);
+        let at = Chunk { lanes: self.simulator.lanes, per_stream, row, chunk };
         let up = 32 - self.format_bits;
-        for s in 0..streams {
-            let r = s * per_stream + row;
-            if r < n_rows {
-                let from = r * n + chunk * lanes;
-                let to = (from + lanes).min((r + 1) * n);
-                for (lane, y) in out[from..to].iter_mut().enumerate() {
-                    let raw = words[lane * streams + s];
-                    *y = if self.format_is_signed { raw << up >> up } else { raw };
-                }
-            }
+        let is_signed = self.format_is_signed;
+        let code = |raw: i32| if is_signed { raw << up >> up } else { raw };
+        let part = |s| at.elements(rows, s);
+        self.stepper.get_rows(self.simulator.ports.out_data, out, part, code);
+    }
+}
+
+/// A chunk of the streams' rows.
+#[derive(Clone, Copy)]
+struct Chunk {
+    lanes: usize,
+    per_stream: usize,
+    row: usize,
+    chunk: usize,
+}
+
+impl Chunk {
+    /// Its elements in stream `s`; none past the last row.
+    #[inline]
+    fn elements(self, rows: &Rows, s: usize) -> std::ops::Range<usize> {
+        let row = s * self.per_stream + self.row;
+        if row >= rows.n_rows() {
+            return 0..0;
         }
-        self.words = words;
+        let from = row * rows.row_len + self.chunk * self.lanes;
+        from..(from + self.lanes).min((row + 1) * rows.row_len)
     }
 }
 

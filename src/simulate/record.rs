@@ -133,7 +133,6 @@ pub struct Recorder<'a> {
     values: Vec<Vec<i64>>,
     record: Record,
     place: Place,
-    words: Vec<i64>,
     junk: u64,
 }
 
@@ -158,7 +157,6 @@ impl<'a> Recorder<'a> {
             values,
             record: Record { layout, lines: vec![], places: vec![] },
             place: Place::default(),
-            words: vec![],
             junk: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
         };
         r.reset(2);
@@ -226,8 +224,7 @@ impl<'a> Recorder<'a> {
         }
         let is_offered = self.stepper.get_uniform(self.simulator.ports.out_valid) == 1;
         for (k, (wire, &port)) in layout.outputs.iter().zip(&self.output_ports).enumerate() {
-            self.stepper.get_varying(port, &mut self.words);
-            for (lane, &v) in self.words.iter().enumerate() {
+            for (lane, v) in self.stepper.get_stream(port, 0).into_iter().enumerate() {
                 let low = wire.low + lane as u32 * wire.width;
                 put(&mut line, low, wire.width, v);
             }
@@ -333,10 +330,10 @@ impl<'a> Recorder<'a> {
             waited += 1;
             if ready && self.stepper.get_uniform(p.out_valid) == 1 {
                 waited = 0;
-                self.stepper.get_varying(p.out_data, &mut self.words);
+                let words = self.stepper.get_stream(p.out_data, 0);
                 let from = received / chunks * n + received % chunks * lanes;
                 let to = (from + lanes).min((received / chunks + 1) * n);
-                for (y, &v) in out[from..to].iter_mut().zip(&self.words) {
+                for (y, v) in out[from..to].iter_mut().zip(words) {
                     *y = v as i32;
                 }
                 received += 1;

@@ -1,5 +1,9 @@
 //! External tools: finding them, asking their version, running them with their output captured.
+pub mod calibrate;
+pub mod library;
 pub mod lockstep;
+pub mod samples;
+pub mod synthesis;
 pub mod verify;
 
 use std::ffi::OsStr;
@@ -11,6 +15,8 @@ use std::process::{Command, Stdio};
 pub struct Tool {
     pub name: &'static str,
     version_flag: &'static str,
+    /// The oldest version that is known to do.
+    pub oldest: &'static str,
     pub needed_for: &'static str,
     package: &'static str,
 }
@@ -18,19 +24,31 @@ pub struct Tool {
 pub const YOSYS: Tool = Tool {
     name: "yosys",
     version_flag: "-V",
+    oldest: "0.23",
     needed_for: "synthesis and netlist checks",
     package: "yosys",
 };
 pub const VERILATOR: Tool = Tool {
     name: "verilator",
     version_flag: "--version",
+    oldest: "5.006",
     needed_for: "lint and lockstep",
     package: "verilator g++ make",
 };
-pub const IVERILOG: Tool =
-    Tool { name: "iverilog", version_flag: "-V", needed_for: "lockstep", package: "iverilog" };
-pub const VVP: Tool =
-    Tool { name: "vvp", version_flag: "-V", needed_for: "lockstep", package: "iverilog" };
+pub const IVERILOG: Tool = Tool {
+    name: "iverilog",
+    version_flag: "-V",
+    oldest: "11.0",
+    needed_for: "lockstep",
+    package: "iverilog",
+};
+pub const VVP: Tool = Tool {
+    name: "vvp",
+    version_flag: "-V",
+    oldest: "11.0",
+    needed_for: "lockstep",
+    package: "iverilog",
+};
 
 /// Every tool, in the order of [`survey`].
 pub const TOOLS: [Tool; 4] = [YOSYS, VERILATOR, IVERILOG, VVP];
@@ -39,8 +57,11 @@ pub const TOOLS: [Tool; 4] = [YOSYS, VERILATOR, IVERILOG, VVP];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolStatus {
     pub name: &'static str,
+    pub oldest: &'static str,
     /// `None` when it is not on PATH or does not start.
     pub found_version: Option<String>,
+    /// Found, and no older than `oldest`.
+    pub is_enough: bool,
     pub needed_for: &'static str,
     /// The command that installs it on Debian.
     pub install: String,
@@ -86,13 +107,11 @@ impl Tool {
         })
     }
 
-    /// The first word of its version line that starts with a digit.
+    /// The first number with a point in what it says of itself.
     pub fn version(&self) -> Option<String> {
         let program = self.find().ok()?;
         let said = capture(self.name, Command::new(program).arg(self.version_flag)).ok()?;
-        let word =
-            said.text.split_whitespace().find(|w| w.starts_with(|c: char| c.is_ascii_digit()));
-        word.map(String::from)
+        first_version(&said.text)
     }
 
     /// Runs it in a folder.
@@ -135,11 +154,44 @@ pub(crate) fn capture(name: &'static str, command: &mut Command) -> Result<Said,
 
 /// Every tool with what is found of it.
 pub fn survey() -> Vec<ToolStatus> {
-    let status = |t: &Tool| ToolStatus {
-        name: t.name,
-        found_version: t.version(),
-        needed_for: t.needed_for,
-        install: t.install(),
+    let status = |t: &Tool| {
+        let found_version = t.version();
+        ToolStatus {
+            name: t.name,
+            oldest: t.oldest,
+            is_enough: found_version.as_deref().is_some_and(|v| parts(v) >= parts(t.oldest)),
+            found_version,
+            needed_for: t.needed_for,
+            install: t.install(),
+        }
     };
     TOOLS.iter().map(status).collect()
+}
+
+fn first_version(text: &str) -> Option<String> {
+    let is_version = |w: &&str| w.starts_with(|c: char| c.is_ascii_digit()) && w.contains('.');
+    let word = text.split_whitespace().find(is_version)?;
+    let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
+    Some(word[..end].to_string())
+}
+
+fn parts(version: &str) -> Vec<u32> {
+    version.split('.').map(|p| p.parse().unwrap_or(0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_found_and_ordered() {
+        let found = |t| first_version(t).unwrap_or_default();
+        assert_eq!(found("Yosys 0.23 (git sha1 7ce5011c24b)"), "0.23");
+        assert_eq!(found("Verilator 5.006 2023-01-22 rev (Debian 5.006-3)"), "5.006");
+        assert_eq!(found("Icarus Verilog version 11.0 (stable) ()"), "11.0");
+        assert_eq!(found("Icarus Verilog runtime version 11.0 (stable) ()"), "11.0");
+        assert_eq!(found("Yosys 0.33+34 (git)"), "0.33");
+        assert_eq!(first_version("no number"), None);
+        assert!(parts("0.9") < parts("0.23") && parts("5.020") > parts("5.006"));
+    }
 }

@@ -2,7 +2,6 @@
 mod oracle;
 mod random;
 mod refusals;
-mod speed;
 
 use mive::rtl::Module;
 use mive::rtl::step::{Mode, Program, Stepper, WordId};
@@ -28,7 +27,12 @@ fn apply(s: &mut Stepper, m: &Module, inputs: &[Vec<i64>]) {
         if m.name_of(id).starts_with('c') {
             s.set_uniform(port, values[0]);
         } else {
-            s.set_varying(port, values);
+            // `[stream][lane]`, as a user has them.
+            let (streams, lanes) = (s.streams(), values.len() / s.streams());
+            let rows: Vec<i64> = (0..streams)
+                .flat_map(|stream| values.iter().skip(stream).step_by(streams).copied())
+                .collect();
+            s.set_varying(port, &rows, |stream| stream * lanes..(stream + 1) * lanes, 0);
         }
     }
 }
@@ -77,12 +81,10 @@ fn compare(seed: u64, depth: u32) {
                 }
             }
             for (port, (name, _)) in m.outputs.iter().enumerate() {
-                let mut words: Vec<i64> = vec![];
                 for s in [&full, &fast] {
                     if wanted || std::ptr::eq(s, &full) {
-                        s.get_varying(program.output(name), &mut words);
-                        let own = words.iter().skip(stream).step_by(streams);
-                        let own: Vec<i128> = own.map(|&x| x.into()).collect();
+                        let own = s.get_stream(program.output(name), stream);
+                        let own: Vec<i128> = own.into_iter().map(i128::from).collect();
                         assert_eq!(own, oracle.output(port), "seed {seed}, output {name}");
                     }
                 }

@@ -45,7 +45,7 @@ fn a_fit_that_does_not_fit_is_named_in_checked_mode() {
     let mut s = Stepper::new(&program, 2);
     s.set_checked(true);
     // Looked at before the narrow storage drops the high bits.
-    s.set_varying(program.input("x"), &[5, 1i64 << 32]);
+    s.set_varying(program.input("x"), &[5, 1i64 << 32], |stream| stream..stream + 1, 0);
     let text = message(|| s.settle());
     assert!(text.contains("small is 4294967296 in lane 0 of stream 1"), "{text}");
 }
@@ -67,9 +67,7 @@ fn a_read_during_a_write_gives_the_old_word() {
             for t in 1..5 {
                 s.set_uniform(program.input("d"), 10 * t);
                 s.settle();
-                let mut y: Vec<i64> = vec![];
-                s.get_varying(program.output("y"), &mut y);
-                seen.extend(y);
+                seen.extend(s.get_stream(program.output("y"), 0));
                 s.clock();
             }
             // The word written in a cycle is read in the next one, and seen in the one after.
@@ -93,14 +91,12 @@ fn registers_in_a_ring_turn() {
     let program = Program::new(&net.finish(), &["x"]);
     let mut s = Stepper::new(&program, 3);
     s.set_mode(Mode::Results);
-    s.set_varying(program.input("x"), &[7, 8, 9]);
+    s.set_varying(program.input("x"), &[7, 8, 9], |stream| stream..stream + 1, 0);
     let mut seen = vec![];
     for t in 0..6 {
         s.set_uniform(program.input("load"), i64::from(t == 1));
         s.settle();
-        let mut y: Vec<i32> = vec![];
-        s.get_varying(program.output("y"), &mut y);
-        seen.push(y[1]);
+        seen.extend(s.get_stream(program.output("y"), 1));
         s.clock();
     }
     assert_eq!(seen, [0, 2, 8, 0, 2, 8]);
@@ -117,10 +113,10 @@ fn a_program_is_shared_by_threads() {
             let program = &program;
             scope.spawn(move || {
                 let mut s = Stepper::new(program, 2);
-                s.set_varying(program.input("x"), &[v, -v]);
+                s.set_varying(program.input("x"), &[v, -v], |stream| stream..stream + 1, 0);
                 s.settle();
-                let mut y: Vec<i64> = vec![];
-                s.get_varying(program.output("y"), &mut y);
+                let mut y = vec![];
+                s.get_varying(program.output("y"), |_, lanes| y.push(lanes[0]));
                 assert_eq!(y, [2 * v, -2 * v]);
             });
         }

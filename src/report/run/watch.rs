@@ -65,7 +65,7 @@ impl Watch {
         self.trace.is_some() || self.vcd.is_some()
     }
 
-    fn trace_path(&self) -> Option<&Path> {
+    pub fn trace_path(&self) -> Option<&Path> {
         match &self.trace {
             Some(TraceTo::File(path)) => Some(path),
             _ => None,
@@ -73,20 +73,7 @@ impl Watch {
     }
 
     /// Opens every file, so that one that cannot be written is refused before the work.
-    pub(super) fn open(&self, output: Option<&Path>) -> Result<Files, RunError> {
-        let all =
-            [("--output", output), ("--trace", self.trace_path()), ("--vcd", self.vcd.as_deref())];
-        for (k, (option, path)) in all.iter().enumerate() {
-            let same = all[..k].iter().find(|(_, p)| p.is_some() && p == path);
-            if let (Some((other, _)), Some(path)) = (same, path) {
-                return Err(RunError::request(
-                    *option,
-                    format!("{}, as for {other}", path.display()),
-                    "a file of its own",
-                    "give another name",
-                ));
-            }
-        }
+    pub(super) fn open(&self) -> Result<Files, RunError> {
         let trace = self.trace_path().map(AtomicFile::create).transpose()?;
         let vcd = self.vcd.as_deref().map(AtomicFile::create).transpose()?;
         Ok(Files { trace, vcd })

@@ -1,8 +1,11 @@
 //! Ports and words of a [`Stepper`] from outside.
 use super::Stepper;
 use super::program::{Program, Src, WordInfo};
-use super::words::Buf;
+use super::tile::Tile;
+use super::transpose;
+use super::words::{Buf, Num};
 use crate::num::Interval;
+use std::ops::Range;
 
 /// An input port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,11 +18,6 @@ pub struct Out(usize);
 /// A word of the hierarchy: index into [`Program::words`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WordId(pub usize);
-
-/// A type in which words cross: `i32` for those that fit, or `i64`.
-pub trait Value: Copy + Into<i64> + TryFrom<i64> {}
-impl Value for i32 {}
-impl Value for i64 {}
 
 impl Program {
     /// # Panics
@@ -102,37 +100,79 @@ impl Stepper {
                 self.slots[at as usize..][..values.len()].copy_from_slice(values);
             }
             Src::Buf { id, .. } => {
-                for (l, &v) in values.iter().enumerate() {
-                    let range = l * self.streams..(l + 1) * self.streams;
-                    match &mut self.bufs[id as usize] {
-                        Buf::I32(b) => b[range].fill(v as i32),
-                        Buf::I64(b) => b[range].fill(v),
+                for tile in &mut self.tiles {
+                    for (l, &v) in values.iter().enumerate() {
+                        let range = l * tile.streams..(l + 1) * tile.streams;
+                        match &mut tile.bufs[id as usize] {
+                            Buf::I32(b) => b[range].fill(v as i32),
+                            Buf::I64(b) => b[range].fill(v),
+                        }
                     }
                 }
             }
         }
     }
 
-    /// Sets a varying input: `[lane][stream]`.
+    /// Sets a varying input of every stream: its lanes are the part of `from` that `part` gives, from lane 0
+    /// on; lanes past the end of the part take `rest`.
     ///
     /// # Panics
-    /// When the port is not varying, when there are more or fewer values than words, and in checked mode
-    /// when one is outside the port's interval.
-    pub fn set_varying<T: Value>(&mut self, port: In, values: &[T]) {
+    /// When the port is not varying, and in checked mode when a value is outside its interval.
+    pub fn set_varying<T: Num>(
+        &mut self,
+        port: In,
+        from: &[T],
+        part: impl Fn(usize) -> Range<usize>,
+        rest: i64,
+    ) {
         let node = self.program.net.inputs[port.0];
         let n = &self.program.net.nodes[node];
-        assert_eq!(values.len(), n.lanes as usize * self.streams, "{}: one value a word", n.name);
-        if self.checked {
-            if let Some(v) = values.iter().find(|&&v| !n.ty.contains(v.into())) {
-                self.out_of_range(node, (*v).into());
-            }
-        }
         let Src::Buf { id, .. } = self.program.src[node] else {
             panic!("input {} is the same for all streams", n.name)
         };
-        match &mut self.bufs[id as usize] {
-            Buf::I32(b) => b.iter_mut().zip(values).for_each(|(b, &v)| *b = v.into() as i32),
-            Buf::I64(b) => b.iter_mut().zip(values).for_each(|(b, &v)| *b = v.into()),
+        if self.checked {
+            let mut values = (0..self.streams).flat_map(|s| from[part(s)].iter().map(|v| v.wide()));
+            if let Some(v) = values.find(|&v| !n.ty.contains(v)) {
+                self.out_of_range(node, v);
+            }
+        }
+        let mut first = 0;
+        for tile in &mut self.tiles {
+            let part = |s| part(first + s);
+            transpose::gather(
+                self.isa,
+                &mut tile.bufs[id as usize],
+                tile.streams,
+                from,
+                &part,
+                rest,
+            );
+            first += tile.streams;
+        }
+    }
+
+    /// Writes an output of every stream, as `map` has it, to the part of `to` that `part` gives: lane 0 first,
+    /// and no more lanes than the part has places.
+    ///
+    /// # Panics
+    /// When it was not evaluated, or is the same for all streams.
+    pub fn get_rows(
+        &self,
+        port: Out,
+        to: &mut [i32],
+        part: impl Fn(usize) -> Range<usize>,
+        map: impl Fn(i32) -> i32,
+    ) {
+        let Src::Buf { id, first: lane, lanes } = self.output(port).0 else {
+            panic!("output {} is the same for all streams", self.program.net.outputs[port.0].0)
+        };
+        let lanes = lane as usize..(lane + lanes) as usize;
+        let mut first = 0;
+        for tile in &self.tiles {
+            let from = (&tile.bufs[id as usize], lanes.clone());
+            let part = |s| part(first + s);
+            transpose::scatter(self.isa, from, tile.streams, to, &part, &map);
+            first += tile.streams;
         }
     }
 
@@ -161,28 +201,57 @@ impl Stepper {
         }
     }
 
-    /// Any output, `[lane][stream]`.
+    /// Shows the lanes of any output to `see`, stream by stream.
     ///
     /// # Panics
-    /// When it was not evaluated, or a value does not fit `T`.
-    pub fn get_varying<T: Value>(&self, port: Out, to: &mut Vec<T>) {
+    /// When it was not evaluated.
+    pub fn get_varying(&self, port: Out, mut see: impl FnMut(usize, &[i64])) {
         let (src, lanes) = self.output(port);
-        let value = |v: i64| T::try_from(v).unwrap_or_else(|_| panic!("{v} does not fit"));
-        to.clear();
-        for l in 0..lanes as u32 {
-            match src.lane(if src.lanes() > 1 { l } else { 0 }) {
-                Src::Slot { at, .. } => {
-                    to.extend((0..self.streams).map(|_| value(self.slots[at as usize])));
-                }
-                Src::Buf { id, first, .. } => {
-                    let range = first as usize * self.streams..(first as usize + 1) * self.streams;
-                    match &self.bufs[id as usize] {
-                        Buf::I32(b) => to.extend(b[range].iter().map(|&v| value(v.into()))),
-                        Buf::I64(b) => to.extend(b[range].iter().map(|&v| value(v))),
-                    }
+        let mut words = vec![0; lanes];
+        let mut stream = 0;
+        for tile in &self.tiles {
+            for s in 0..tile.streams {
+                self.lanes_of(src, tile, s, &mut words);
+                see(stream, &words);
+                stream += 1;
+            }
+        }
+    }
+
+    /// The lanes of any output in one stream.
+    ///
+    /// # Panics
+    /// When it was not evaluated.
+    pub fn get_stream(&self, port: Out, stream: usize) -> Vec<i64> {
+        let (src, lanes) = self.output(port);
+        let (tile, s) = self.place(stream);
+        let mut words = vec![0; lanes];
+        self.lanes_of(src, tile, s, &mut words);
+        words
+    }
+
+    fn lanes_of(&self, src: Src, tile: &Tile, s: usize, words: &mut [i64]) {
+        match src {
+            Src::Slot { at, lanes: 1, .. } => words.fill(self.slots[at as usize]),
+            Src::Slot { at, .. } => {
+                words.copy_from_slice(&self.slots[at as usize..][..words.len()])
+            }
+            Src::Buf { id, first, lanes } => {
+                let stride = if lanes > 1 { tile.streams } else { 0 };
+                let from = first as usize * tile.streams + s;
+                let words = words.iter_mut().enumerate();
+                match &tile.bufs[id as usize] {
+                    Buf::I32(b) => words.for_each(|(l, w)| *w = b[from + l * stride].into()),
+                    Buf::I64(b) => words.for_each(|(l, w)| *w = b[from + l * stride]),
                 }
             }
         }
+    }
+
+    /// The tile of a stream and its number in there.
+    fn place(&self, stream: usize) -> (&Tile, usize) {
+        assert!(stream < self.streams, "stream {stream} of {}", self.streams);
+        (&self.tiles[stream / self.per_tile], stream % self.per_tile)
     }
 
     /// The lanes of a word in one stream. Between [`Stepper::settle`] and [`Stepper::clock`] every word is
@@ -191,7 +260,7 @@ impl Stepper {
     /// # Panics
     /// For a computed data word in results mode.
     pub fn read(&self, word: WordId, stream: usize) -> Vec<i64> {
-        assert!(stream < self.streams, "stream {stream} of {}", self.streams);
+        let (tile, stream) = self.place(stream);
         let node = self.program.words[word.0].node;
         let n = &self.program.net.nodes[node];
         let src = match self.list.words.get(node) {
@@ -203,14 +272,9 @@ impl Stepper {
                 self.program.src[node]
             }
         };
-        (0..n.lanes)
-            .map(|l| match src.lane(if src.lanes() > 1 { l } else { 0 }) {
-                Src::Slot { at, .. } => self.slots[at as usize],
-                Src::Buf { id, first, .. } => {
-                    self.bufs[id as usize].get(first as usize * self.streams + stream)
-                }
-            })
-            .collect()
+        let mut words = vec![0; n.lanes as usize];
+        self.lanes_of(src, tile, stream, &mut words);
+        words
     }
 
     /// The lanes of one field of a memory at one address in one stream; the field's name is
@@ -227,13 +291,16 @@ impl Stepper {
         let at = names.position(|(.., n)| n == name);
         let i = at.unwrap_or_else(|| panic!("there is no memory field {name}"));
         let (f, m) = (&p.fields[i], &p.net.memories[p.fields[i].memory]);
-        assert!(address < m.depth && stream < self.streams, "{name}: address {address}");
+        assert!(address < m.depth, "{name}: address {address}");
+        let (tile, stream) = self.place(stream);
         let lanes = p.net.nodes[f.data].lanes;
         (0..lanes)
             .map(|l| {
                 let lane = (address * f.lanes as usize) + if f.lanes > 1 { l as usize } else { 0 };
-                let (streams, s) = if f.by_stream { (self.streams, stream) } else { (1, 0) };
-                self.storage[i].get(lane * streams + s)
+                match f.by_stream {
+                    true => tile.storage[i].get(lane * tile.streams + stream),
+                    false => self.storage[i].get(lane),
+                }
             })
             .collect()
     }

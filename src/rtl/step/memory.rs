@@ -67,7 +67,12 @@ impl Storage {
         });
     }
 
-    pub fn fill(&mut self, at: usize, len: usize, value: i64) {
-        storage!(self, v => v[at..][..len].fill(Num::of(value)));
+    /// Writes `len` words from `at` on: one value a lane, or one for all.
+    pub fn fill_lanes(&mut self, at: usize, len: usize, values: &[i64]) {
+        let each = len / values.len();
+        storage!(self, v => v[at..][..len]
+            .chunks_mut(each)
+            .zip(values)
+            .for_each(|(to, &value)| to.fill(Num::of(value))));
     }
 }

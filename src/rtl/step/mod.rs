@@ -2,7 +2,8 @@
 //!
 //! A *stream* is a copy of the whole design that is fed other data. Control never depends on data, so words
 //! that no varying input reaches are held once for all streams (*control words*); the others are buffers
-//! `[lane][stream]` in 32 or 64 bits, and each operation is one loop over a buffer.
+//! `[lane][stream]` in 32 or 64 bits, and each operation is one loop over a buffer. Streams are dealt to
+//! *tiles*, whose buffers stay in the cache from one operation to the next.
 //!
 //! A cycle is: set inputs, [`Stepper::settle`], look at outputs, [`Stepper::clock`]. Control words are
 //! evaluated first. They choose among the data operations: a multiplexer steered by a control word is a
@@ -17,19 +18,22 @@ mod memory;
 mod program;
 mod shape;
 mod specialise;
+mod tile;
+mod transpose;
 mod words;
 
-pub use access::{In, Out, Value, WordId};
+pub use access::{In, Out, WordId};
 pub use program::{Program, WordInfo};
+pub use words::Num;
 
 use flatten::Kind;
 use kernels::Isa;
 use memory::Storage;
 use program::{ScalarOp, Src, rest};
-use specialise::{KernelOp, List, Step, Wanted, compile};
+use specialise::{List, Step, Wanted, compile};
 use std::collections::HashMap;
 use std::sync::Arc;
-use words::{Arg, Buf};
+use tile::Tile;
 
 /// How much is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +51,15 @@ const KEPT_LISTS: usize = 1 << 14;
 pub struct Stepper {
     program: Arc<Program>,
     streams: usize,
+    /// Streams in each tile but the last, which may have fewer.
+    per_tile: usize,
+    tiles: Vec<Tile>,
     mode: Mode,
     checked: bool,
     want_outputs: bool,
     isa: Isa,
     slots: Vec<i64>,
-    bufs: Vec<Buf>,
+    /// Memory fields that are the same for all streams; the others are empty here.
     storage: Vec<Storage>,
     lists: HashMap<Box<[u64]>, Arc<List>>,
     key: Vec<u64>,
@@ -67,23 +74,26 @@ impl Stepper {
     pub fn new(program: &Arc<Program>, streams: usize) -> Self {
         assert!(streams > 0, "a stream or more");
         let p = program;
-        let bufs = p.stores.iter().map(|s| match s.wide {
-            false => Buf::I32(vec![]),
-            true => Buf::I64(vec![]),
-        });
+        // Tiles of one size, as nearly as can be.
+        let n_tiles = streams.div_ceil(tile::streams(p));
+        let per_tile = streams.div_ceil(n_tiles);
+        let tiles = (0..streams)
+            .step_by(per_tile)
+            .map(|first| Tile::new(p, per_tile.min(streams - first)))
+            .collect();
         let storage = p.fields.iter().map(|f| {
-            let streams = if f.by_stream { streams } else { 1 };
-            let len = p.net.memories[f.memory].depth * f.lanes as usize * streams;
-            Storage::new(f.ty, len, rest(f.ty))
+            let words = p.net.memories[f.memory].depth * f.lanes as usize;
+            Storage::new(f.ty, if f.by_stream { 0 } else { words }, rest(f.ty))
         });
         let mut stepper = Self {
             streams,
+            per_tile,
+            tiles,
             mode: Mode::Full,
             checked: false,
             want_outputs: true,
             isa: Isa::detect(),
             slots: p.slots.clone(),
-            bufs: bufs.collect(),
             storage: storage.collect(),
             lists: HashMap::new(),
             key: vec![],
@@ -139,25 +149,15 @@ impl Stepper {
     }
 
     fn fill(&mut self, id: usize, value: Option<i64>) {
-        let n = &self.program.net.nodes[id];
-        let value = value.unwrap_or(rest(n.ty));
-        match self.program.src[id] {
+        let p = self.program.clone();
+        let value = value.unwrap_or(rest(p.net.nodes[id].ty));
+        match p.src[id] {
             Src::Slot { at, lanes, .. } => {
                 self.slots[at as usize..][..lanes as usize].fill(value);
             }
             Src::Buf { id, .. } => {
-                self.grow(id);
-                self.bufs[id as usize].fill(value);
+                self.tiles.iter_mut().for_each(|t| t.grown(&p, id).fill(value));
             }
-        }
-    }
-
-    /// Buffers get their memory when they are first written.
-    fn grow(&mut self, id: u32) {
-        let len = self.program.stores[id as usize].lanes as usize * self.streams;
-        let buf = &mut self.bufs[id as usize];
-        if buf.len() != len {
-            buf.resize(len);
         }
     }
 
@@ -179,13 +179,23 @@ impl Stepper {
     /// The second half of [`Self::settle`].
     pub fn settle_data(&mut self) {
         self.choose_list();
-        let list = self.list.clone();
-        for step in &list.steps {
-            match step {
-                Step::Scalar(op) => self.scalar(op, &list.pool),
-                Step::Kernel(op) => self.kernel(op, &list.args),
-                Step::Check(node, src) if self.checked => self.check(*node, *src),
-                Step::Check(..) => {}
+        let (p, list) = (self.program.clone(), self.list.clone());
+        for op in &list.scalars {
+            self.scalar(op, &list.pool);
+        }
+        for tile in 0..self.tiles.len() {
+            for step in &list.steps {
+                match step {
+                    Step::Kernel(op) => {
+                        self.tiles[tile].kernel(&p, self.isa, &self.slots, op, &list.args);
+                        if self.checked {
+                            let src = Src::Buf { id: op.out, first: 0, lanes: op.lanes };
+                            self.check(tile, op.node, src);
+                        }
+                    }
+                    Step::Check(node, src) if self.checked => self.check(tile, *node, *src),
+                    Step::Check(..) => {}
+                }
             }
         }
     }
@@ -203,39 +213,7 @@ impl Stepper {
         }
     }
 
-    fn kernel(&mut self, op: &KernelOp, args: &[Src]) {
-        self.grow(op.out);
-        let mut out = std::mem::take(&mut self.bufs[op.out as usize]);
-        let args = &args[op.args.0 as usize..op.args.1 as usize];
-        let size = (op.lanes as usize, self.streams);
-        let get = |i: usize| self.arg(args[i]);
-        let to = words::Out::of(&mut out, size.0 * size.1);
-        kernels::run(self.isa, op.func, size, to, (&get, args.len()), &self.program.net.tables);
-        self.bufs[op.out as usize] = out;
-        if self.checked {
-            self.check(op.node, Src::Buf { id: op.out, first: 0, lanes: op.lanes });
-        }
-    }
-
-    fn arg(&self, src: Src) -> Arg<'_> {
-        match src {
-            Src::Slot { at, lanes, wide } => {
-                let slots = &self.slots[at as usize..][..lanes as usize];
-                let stride = usize::from(lanes > 1);
-                if wide { Arg::S64(slots, stride) } else { Arg::S32(slots, stride) }
-            }
-            Src::Buf { id, first, lanes } => {
-                let (from, len) = (first as usize * self.streams, lanes as usize * self.streams);
-                let stride = if lanes > 1 { self.streams } else { 0 };
-                match &self.bufs[id as usize] {
-                    Buf::I32(v) => Arg::I32(&v[from..][..len], stride),
-                    Buf::I64(v) => Arg::I64(&v[from..][..len], stride),
-                }
-            }
-        }
-    }
-
-    fn check(&self, node: usize, src: Src) {
+    fn check(&self, tile: usize, node: usize, src: Src) {
         let ty = self.program.net.nodes[node].ty;
         match src {
             Src::Slot { at, lanes, .. } => {
@@ -243,15 +221,16 @@ impl Stepper {
                     .for_each(|l| self.check_value(node, self.slots[(at + l) as usize], l, 0));
             }
             Src::Buf { id, first, lanes } => {
-                let from = first as usize * self.streams;
-                let n = lanes as usize * self.streams;
-                let (lo, hi) = self.bufs[id as usize].range(from, n);
+                let Tile { streams, ref bufs, .. } = self.tiles[tile];
+                let (from, n) = (first as usize * streams, lanes as usize * streams);
+                let (lo, hi) = bufs[id as usize].range(from, n);
                 if ty.contains(lo) && ty.contains(hi) {
                     return;
                 }
                 for i in 0..n {
-                    let value = self.bufs[id as usize].get(from + i);
-                    self.check_value(node, value, (i / self.streams) as u32, i % self.streams);
+                    let value = bufs[id as usize].get(from + i);
+                    let stream = tile * self.per_tile + i % streams;
+                    self.check_value(node, value, (i / streams) as u32, stream);
                 }
             }
         }
@@ -309,20 +288,8 @@ impl Stepper {
     /// [`Self::settle`].
     pub fn clock(&mut self) {
         let (p, list) = (self.program.clone(), self.list.clone());
-        for &(src, to) in &list.copies {
-            self.grow(to);
-            let mut out = std::mem::take(&mut self.bufs[to as usize]);
-            let size = (p.stores[to as usize].lanes as usize, self.streams);
-            let get = |_: usize| self.arg(src);
-            let into = words::Out::of(&mut out, size.0 * size.1);
-            kernels::run(self.isa, flatten::Func::Copy, size, into, (&get, 1), &p.net.tables);
-            self.bufs[to as usize] = out;
-        }
-        // Reads of the old words, then writes.
-        for &(field, to) in &list.reads {
-            self.grow(to);
-            let at = self.word_start(field, true);
-            self.storage[field].load(at, &mut self.bufs[to as usize]);
+        for tile in &mut self.tiles {
+            tile.clock(&p, self.isa, &self.slots, &list);
         }
         self.next.clear();
         for r in
@@ -333,25 +300,25 @@ impl Stepper {
                 self.next.push((r.at + l, self.slots[at as usize]));
             }
         }
-        for (i, f) in p.fields.iter().enumerate().filter(|(_, f)| !f.by_stream) {
+        let control = |f: &&program::Field| !f.by_stream;
+        for (i, f) in p.fields.iter().enumerate().filter(|(_, f)| control(f)) {
             let Some(Src::Slot { at: to, .. }) = f.read else { continue };
             if self.is_on(p.net.memories[f.memory].read_enable) {
-                let at = self.word_start(i, true);
+                let at = p.address(&self.slots, i, true) * f.lanes as usize;
                 let words = (0..f.lanes).map(|l| (to + l, self.storage[i].get(at + l as usize)));
                 self.next.extend(words);
             }
         }
-        for &(field, src) in &list.writes {
-            self.write(field, src);
-        }
-        for (i, f) in p.fields.iter().enumerate().filter(|(_, f)| !f.by_stream) {
+        for (i, f) in p.fields.iter().enumerate().filter(|(_, f)| control(f)) {
             if self.is_on(p.net.memories[f.memory].write_enable) {
-                self.write(i, p.src[f.data]);
+                let Src::Slot { at: slot, lanes, .. } = p.src[f.data] else {
+                    unreachable!("a control word")
+                };
+                let words = f.lanes as usize;
+                let at = p.address(&self.slots, i, false) * words;
+                let from = &self.slots[slot as usize..][..lanes as usize];
+                self.storage[i].fill_lanes(at, words, from);
             }
-        }
-        for &(a, b) in &list.swaps {
-            self.grow(a);
-            self.bufs.swap(a as usize, b as usize);
         }
         for &(at, value) in &self.next {
             self.slots[at as usize] = value;
@@ -360,44 +327,5 @@ impl Stepper {
 
     fn is_on(&self, id: usize) -> bool {
         self.slots[self.program.scalar_at(id) as usize] != 0
-    }
-
-    /// Index of the first word at the address in force.
-    fn word_start(&self, field: usize, reading: bool) -> usize {
-        let f = &self.program.fields[field];
-        let m = &self.program.net.memories[f.memory];
-        let id = if reading { m.read_address } else { m.write_address };
-        let address = self.slots[self.program.scalar_at(id) as usize];
-        assert!(
-            (0..m.depth as i64).contains(&address),
-            "{}: address {address} is {}, past the {} words",
-            m.name,
-            if reading { "read" } else { "written" },
-            m.depth
-        );
-        address as usize * self.words_at(field)
-    }
-
-    /// Words that a field holds at one address.
-    fn words_at(&self, field: usize) -> usize {
-        let f = &self.program.fields[field];
-        f.lanes as usize * if f.by_stream { self.streams } else { 1 }
-    }
-
-    fn write(&mut self, field: usize, src: Src) {
-        let (at, len) = (self.word_start(field, false), self.words_at(field));
-        match src {
-            Src::Buf { id, first, lanes } => {
-                let (first, words) = (first as usize * self.streams, lanes as usize * self.streams);
-                self.storage[field].store(at, len, &self.bufs[id as usize], first, words);
-            }
-            Src::Slot { at: slot, lanes, .. } => {
-                let each = len / lanes as usize;
-                for l in 0..lanes as usize {
-                    let value = self.slots[slot as usize + l];
-                    self.storage[field].fill(at + l * each, each, value);
-                }
-            }
-        }
     }
 }

@@ -94,7 +94,7 @@ pub(super) struct Steering {
     pub bits: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Store {
     pub wide: bool,
     pub lanes: u32,
@@ -179,6 +179,21 @@ impl Program {
             })
             .collect();
         Arc::new(p)
+    }
+
+    /// The address in force at a memory's field.
+    pub(super) fn address(&self, slots: &[i64], field: usize, reading: bool) -> usize {
+        let m = &self.net.memories[self.fields[field].memory];
+        let id = if reading { m.read_address } else { m.write_address };
+        let address = slots[self.scalar_at(id) as usize];
+        assert!(
+            (0..m.depth as i64).contains(&address),
+            "{}: address {address} is {}, past the {} words",
+            m.name,
+            if reading { "read" } else { "written" },
+            m.depth
+        );
+        address as usize
     }
 
     fn slot(&mut self, ty: Interval, lanes: u32) -> Src {

@@ -1,12 +1,11 @@
 //! Specialising: what has to be done for the data words in a cycle, given the control words that steer it.
 use super::flatten::{Func, Id, Kind};
-use super::program::{Program, ScalarOp, Src, is_wide, scalar_ops};
+use super::program::{Program, ScalarOp, Src, Store, is_wide, scalar_ops};
 use std::collections::HashMap;
 
-/// One step of a cycle, in order.
+/// One step of a cycle for the streams of a tile, in order.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    Scalar(ScalarOp),
     Kernel(KernelOp),
     /// The words must lie in the interval of the node (looked at in checked mode).
     Check(Id, Src),
@@ -25,6 +24,9 @@ pub(super) struct KernelOp {
 /// What is done in a cycle.
 #[derive(Default)]
 pub(super) struct List {
+    /// First what no stream can change,
+    pub scalars: Vec<ScalarOp>,
+    /// then the rest.
     pub steps: Vec<Step>,
     pub args: Vec<Src>,
     pub pool: Vec<(u32, u32)>,
@@ -72,8 +74,9 @@ pub(super) fn compile(program: &Program, slots: &[i64], wanted: Wanted) -> List 
     let known = |id: Id| needed[id] || !program.net.nodes[id].by_stream;
     c.list.outputs =
         program.net.outputs.iter().map(|&(_, id)| known(id).then(|| c.src[id])).collect();
-    if wanted.all {
-        c.list.words = c.src;
+    match wanted.all {
+        true => c.list.words = c.src,
+        false => c.reuse(),
     }
     c.list
 }
@@ -181,8 +184,8 @@ impl Compiler<'_> {
         };
         if from.iter().all(|s| matches!(s, Src::Slot { .. })) {
             let at = self.program.late[id];
-            let List { pool, steps, .. } = &mut self.list;
-            scalar_ops(func, id, at, lanes, from, pool, |op| steps.push(Step::Scalar(op)));
+            let List { pool, scalars, .. } = &mut self.list;
+            scalar_ops(func, id, at, lanes, from, pool, |op| scalars.push(op));
             self.src[id] = Src::Slot { at, lanes, wide: is_wide(self.program.net.nodes[id].ty) };
             return;
         }
@@ -250,6 +253,73 @@ impl Compiler<'_> {
             }
         }
         self.list.swaps = exchanges(&moves);
+    }
+}
+
+impl Compiler<'_> {
+    /// Gives a computed word the buffer of one that is no longer needed, so that few are in use.
+    fn reuse(&mut self) {
+        let p = self.program;
+        let List { steps, args, copies, writes, swaps, outputs, .. } = &mut self.list;
+        let mut last: Vec<usize> = vec![0; p.stores.len()];
+        let used = |src: &Src| match src {
+            Src::Buf { id, .. } => Some(*id as usize),
+            Src::Slot { .. } => None,
+        };
+        for (at, step) in steps.iter().enumerate() {
+            let srcs = match step {
+                Step::Kernel(op) => &args[op.args.0 as usize..op.args.1 as usize],
+                Step::Check(_, src) => std::slice::from_ref(src),
+            };
+            srcs.iter().filter_map(used).for_each(|id| last[id] = at);
+        }
+        let at_clock = copies.iter().map(|c| &c.0).chain(writes.iter().map(|w| &w.1));
+        let kept = at_clock.chain(outputs.iter().flatten()).filter_map(used);
+        let kept = kept.chain(swaps.iter().flat_map(|s| [s.0 as usize, s.1 as usize]));
+        for id in kept.collect::<Vec<_>>() {
+            last[id] = usize::MAX;
+        }
+        let mut place: Vec<u32> = (0..p.stores.len() as u32).collect();
+        let mut is_scratch = vec![false; p.stores.len()];
+        let mut free: HashMap<Store, Vec<u32>> = HashMap::new();
+        let renamed = |place: &[u32], src: Src| match src {
+            Src::Buf { id, first, lanes } => Src::Buf { id: place[id as usize], first, lanes },
+            slot => slot,
+        };
+        for (at, step) in steps.iter_mut().enumerate() {
+            let mut dying = vec![];
+            let mut visit = |src: &mut Src, is_scratch: &[bool]| {
+                if let Src::Buf { id, .. } = *src {
+                    let own = id as usize;
+                    if is_scratch[own] && last[own] == at && !dying.contains(&own) {
+                        dying.push(own);
+                    }
+                }
+                *src = renamed(&place, *src);
+            };
+            match step {
+                Step::Check(_, src) => visit(src, &is_scratch),
+                Step::Kernel(op) => {
+                    let range = op.args.0 as usize..op.args.1 as usize;
+                    args[range].iter_mut().for_each(|src| visit(src, &is_scratch));
+                    let own = op.out as usize;
+                    is_scratch[own] = true;
+                    if let Some(other) = free.get_mut(&p.stores[own]).and_then(Vec::pop) {
+                        place[own] = other;
+                    }
+                    op.out = place[own];
+                }
+            }
+            for own in dying {
+                free.entry(p.stores[own]).or_default().push(place[own]);
+            }
+        }
+        copies.iter_mut().for_each(|c| c.0 = renamed(&place, c.0));
+        writes.iter_mut().for_each(|w| w.1 = renamed(&place, w.1));
+        outputs.iter_mut().flatten().for_each(|o| *o = renamed(&place, *o));
+        for (a, b) in swaps {
+            (*a, *b) = (place[*a as usize], place[*b as usize]);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 use std::marker::PhantomData;
 
 /// A storage type.
-pub(super) trait Num: Copy + 'static {
+pub trait Num: Copy + 'static {
     /// Sign extends.
     fn wide(self) -> i64;
     /// Drops high bits.
@@ -61,6 +61,7 @@ macro_rules! num {
         }
     };
 }
+num!(u8);
 num!(i8);
 num!(i16);
 num!(i32);

@@ -243,7 +243,7 @@ module mive_core (
   logic [3:0]        load_k_d;
   assign load_exists      = sequencer_load_last ? tail_i : 1'd1;
   assign load_keep        = load_exists & in_keep_i;
-  assign load_x           = load_exists ? in_data_i : 8'd0;
+  assign load_x           = load_keep ? in_data_i : 8'd0;
   assign load_max_d       = (sequencer_load_first | (load_max_q < max_tree_max)) ? max_tree_max :
         load_max_q;
   assign load_bits_before = sequencer_load_first ? 7'd0 : load_bits_q;

@@ -16,15 +16,8 @@ module mive_magnitude (
   output logic [3:0]        places_o
 );
 
-  logic signed [7:0] below_0x;
-  logic [6:0]        magnitude_0x;
-  logic              any_0x;
-  logic              any_1x;
-  logic              any_2x;
-  logic              any_3x;
-  logic              any_4x;
-  logic              any_5x;
-  logic              any_6x;
+  logic signed [7:0] below_x;
+  logic [6:0]        magnitude_x;
   logic [6:0]        after;
   logic [2:0]        places_0x;
   logic [2:0]        places_1x;
@@ -33,28 +26,21 @@ module mive_magnitude (
   logic [3:0]        places_4x;
   logic [3:0]        places_5x;
   logic [3:0]        places_6x;
-  assign below_0x     = -8'sd1 - x_i;
-  assign magnitude_0x = x_i[7] ? below_0x[6:0] : x_i[6:0];
-  assign any_0x       = before_i[0] | magnitude_0x[0];
-  assign any_1x       = before_i[1] | magnitude_0x[1];
-  assign any_2x       = before_i[2] | magnitude_0x[2];
-  assign any_3x       = before_i[3] | magnitude_0x[3];
-  assign any_4x       = before_i[4] | magnitude_0x[4];
-  assign any_5x       = before_i[5] | magnitude_0x[5];
-  assign any_6x       = before_i[6] | magnitude_0x[6];
-  assign after        = {any_6x, any_5x, any_4x, any_3x, any_2x, any_1x, any_0x};
-  assign places_0x    = any_0x ? 3'd4 : 3'd3;
-  assign places_1x    = any_1x ? 3'd5 : places_0x;
-  assign places_2x    = any_2x ? 3'd6 : places_1x;
-  assign places_3x    = any_3x ? 3'd7 : places_2x;
-  assign places_4x    = any_4x ? 4'd8 : 4'(places_3x);
-  assign places_5x    = any_5x ? 4'd9 : places_4x;
-  assign places_6x    = any_6x ? 4'd10 : places_5x;
-  assign after_o      = after;
-  assign places_o     = places_6x;
+  assign below_x     = -8'sd1 - x_i;
+  assign magnitude_x = x_i[7] ? below_x[6:0] : x_i[6:0];
+  assign after       = before_i | magnitude_x;
+  assign places_0x   = after[0] ? 3'd4 : 3'd3;
+  assign places_1x   = after[1] ? 3'd5 : places_0x;
+  assign places_2x   = after[2] ? 3'd6 : places_1x;
+  assign places_3x   = after[3] ? 3'd7 : places_2x;
+  assign places_4x   = after[4] ? 4'd8 : 4'(places_3x);
+  assign places_5x   = after[5] ? 4'd9 : places_4x;
+  assign places_6x   = after[6] ? 4'd10 : places_5x;
+  assign after_o     = after;
+  assign places_o    = places_6x;
 
   // Bits that nothing reads.
-  logic unused_below_0x;
-  assign unused_below_0x = below_0x[7];
+  logic unused_below_x;
+  assign unused_below_x = below_x[7];
 
 endmodule : mive_magnitude

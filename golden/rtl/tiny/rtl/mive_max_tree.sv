@@ -13,8 +13,8 @@ module mive_max_tree (
   output logic signed [7:0] max_o
 );
 
-  logic signed [7:0] kept_0x;
-  assign kept_0x = keep_i ? x_i : -8'sd128;
-  assign max_o   = kept_0x;
+  logic signed [7:0] kept_x;
+  assign kept_x = keep_i ? x_i : -8'sd128;
+  assign max_o  = kept_x;
 
 endmodule : mive_max_tree

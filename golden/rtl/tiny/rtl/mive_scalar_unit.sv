@@ -201,10 +201,13 @@ module mive_scalar_unit (
   // The digit-serial product: {product_high, product_low} = x * y, low digit first.
   logic signed [22:0] product_above;
   logic signed [20:0] product_x;
-  logic [4:0]         power_of_k;
-  logic [6:0]         power_sum;
+  logic signed [4:0]  minus_k;
+  logic signed [4:0]  power_of_k;
+  logic signed [7:0]  power_sum;
+  logic               power_is_small;
+  logic signed [7:0]  power_raised;
   logic               power_is_large;
-  logic [6:0]         power_bounded;
+  logic signed [7:0]  power_bounded;
   logic [19:0]        power;
   logic signed [20:0] product_y;
   logic [1:0]         digits_left_q;
@@ -218,11 +221,14 @@ module mive_scalar_unit (
   assign product_above    = {product_high_q, product_low_q[20:19]};
   assign product_x        = x_i[1] ? 21'(table_slope)
       : (x_i[0] ? 21'(max_i) : operand_a);
+  assign minus_k          = 5'd0 - 5'(k_i);
   assign power_of_k       = table_i[1] ? 5'd0
-      : (table_i[0] ? {k_i, 1'd0} : 5'(k_i));
-  assign power_sum        = 7'(immediate_i[5:0]) + 7'(power_of_k);
-  assign power_is_large   = 7'd19 < power_sum;
-  assign power_bounded    = power_is_large ? 7'd19 : power_sum;
+      : (table_i[0] ? minus_k : 5'(k_i));
+  assign power_sum        = 8'(immediate_i[5:0]) + 8'(power_of_k);
+  assign power_is_small   = power_sum < 8'sd0;
+  assign power_raised     = power_is_small ? 8'd0 : power_sum;
+  assign power_is_large   = 8'sd19 < power_raised;
+  assign power_bounded    = power_is_large ? 8'd19 : power_raised;
   assign power            = 20'd1 << power_bounded[4:0];
   assign product_y        = y_i[2] ? 21'(power)
       : (y_i[1] ? (y_i[0] ? 21'(table_position) : product_above[20:0])
@@ -343,7 +349,7 @@ module mive_scalar_unit (
   assign mantissa_is_below_one = ~operand_a[19] & ~(table_i == 2'd0);
   assign scale_d               = mantissa_is_below_one ? operand_a[18:4] : operand_a[19:5];
   assign shift_of_exponent     = table_i[1] ? leading_q
-      : (table_i[0] ? 6'(leading_q[5:1]) : 6'(k_i));
+      : (table_i[0] ? 6'(leading_q[5:1]) : 6'd0);
   assign shift_pair            = 8'($signed(immediate_i[6:0])) + 8'(shift_of_exponent);
   assign shift_sum             = shift_pair + 8'(mantissa_is_below_one);
   assign shift_d               = shift_sum;
@@ -434,7 +440,7 @@ module mive_scalar_unit (
 
   // Bits that nothing reads.
   logic unused_power_bounded;
-  assign unused_power_bounded = ^power_bounded[6:5];
+  assign unused_power_bounded = ^power_bounded[7:5];
   logic unused_digits_left_d;
   assign unused_digits_left_d = digits_left_d[2];
   logic unused_adder_sum;

@@ -51,7 +51,7 @@ impl Dump {
     }
 
     /// About what a cycle takes: a quarter of what it would if every word changed, as measured in
-    /// `tests/watch.rs`.
+    /// `tests/rtl/watch.rs`.
     pub fn bytes_a_cycle(&self) -> u64 {
         let all = self.words.iter().map(|w| w.ids.len() as u64 * (u64::from(w.width) + AROUND));
         all.sum::<u64>() / 4
@@ -68,7 +68,7 @@ impl Dump {
         for word in &mut self.words {
             match word.source {
                 Source::Word(id) => self.values = stepper.read(id, 0),
-                Source::Output(port) => stepper.get_varying(port, &mut self.values),
+                Source::Output(port) => self.values = stepper.get_stream(port, 0),
             }
             if self.values == word.last {
                 continue;

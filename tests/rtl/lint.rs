@@ -1,7 +1,5 @@
 //! Every shipped configuration in both dialects, through three tools without a waiver.
-mod common;
-
-use common::{DIALECTS, have, lint, quiet, write_all};
+use crate::common::{DIALECTS, have, lint, quiet, write_all};
 use mive::config;
 use mive::engine::Engine;
 use mive::rtl::verilog::Dialect;

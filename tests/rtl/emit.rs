@@ -1,7 +1,5 @@
 //! The emitted folder: reproducible, atomic, and it runs.
-mod common;
-
-use common::{DIALECTS, have, quiet};
+use crate::common::{DIALECTS, have, quiet};
 use mive::config;
 use mive::emit::{EmitError, Options, write};
 use mive::engine::Engine;

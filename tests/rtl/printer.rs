@@ -1,6 +1,5 @@
 //! Printed registers, memories and hierarchies: simulated against a hand model, linted, and one snapshot.
-mod common;
-use common::{DIALECTS, TOOLS, binary, have, lint, simulate, write_all};
+use crate::common::{DIALECTS, TOOLS, binary, have, lint, simulate, write_all};
 use mive::num::Interval;
 use mive::rtl::module::Module;
 use mive::rtl::verilog::{Dialect, Style, print, print_all};
@@ -20,7 +19,7 @@ fn bit() -> Interval {
 
 /// A running sum of one lane with a reset, behind a register without.
 fn tally() -> Rc<Module> {
-    let net = Net::new("tally", "tests/printer.rs, fn tally", "running sum modulo 256.");
+    let net = Net::new("tally", "tests/rtl/printer.rs, fn tally", "running sum modulo 256.");
     let x = net.input("x", s8(), "next word");
     let en = net.input("en", bit(), "take it");
     net.section("Hold the word for a cycle.");
@@ -35,7 +34,7 @@ fn tally() -> Rc<Module> {
 
 /// Every kind of register, a memory and an instance a lane.
 fn clocked() -> Rc<Module> {
-    let net = Net::new("clocked", "tests/printer.rs, fn clocked", "registers of every kind.");
+    let net = Net::new("clocked", "tests/rtl/printer.rs, fn clocked", "registers of every kind.");
     let x = net.input_bundle("x", s8(), LANES, "words");
     let on = net.input_bundle("on", bit(), LANES, "an enable a lane");
     let en = net.input("en", bit(), "enable of the rest");
@@ -265,7 +264,7 @@ fn the_prefix_names_every_module() {
 }
 
 fn module_with(name: &str, build: impl Fn(Word<'_>, Word<'_>)) -> Rc<Module> {
-    let net = Net::new("wrong", "tests/printer.rs", "a wrong description.");
+    let net = Net::new("wrong", "tests/rtl/printer.rs", "a wrong description.");
     let (a, b) = (net.input("a", s8(), "word"), net.input("b", s8(), "word"));
     build(a, b);
     net.output("y", (a + b).named(name), "sum");

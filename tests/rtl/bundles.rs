@@ -1,6 +1,5 @@
 //! Bundles and instances over lanes, printed and simulated, equal the plain evaluator.
-mod common;
-use common::{Random, TOOLS, clean, compare, have, interval};
+use crate::common::{Random, TOOLS, clean, compare, have, interval};
 use mive::num::Interval;
 use mive::rtl::module::{Module, NodeId};
 use mive::rtl::{Net, Word};
@@ -34,7 +33,7 @@ fn bundles_at_random() {
 }
 
 fn bundle_module(name: &str, lanes: u32) -> Rc<Module> {
-    let net = Net::new(name, "tests/word_ops.rs", "bundles under test.");
+    let net = Net::new(name, "tests/rtl/bundles.rs", "bundles under test.");
     let a = net.input_bundle("a", interval((-100, 27)), lanes, "signed bundle");
     let b = net.input_bundle("b", interval((0, 200)), lanes, "unsigned bundle");
     let bit = net.input_bundle("bit", interval((0, 1)), lanes, "one bit a lane");
@@ -86,7 +85,7 @@ fn instances_over_lanes() {
         return;
     }
     let leaf = {
-        let net = Net::new("leaf", "tests/word_ops.rs", "a product and a pair.");
+        let net = Net::new("leaf", "tests/rtl/bundles.rs", "a product and a pair.");
         let x = net.input("x", interval((-20, 20)), "own word");
         let gain = net.input("gain", interval((0, 9)), "shared word");
         let pair = net.input_bundle("pair", interval((-4, 3)), 2, "two words");
@@ -95,7 +94,7 @@ fn instances_over_lanes() {
         net.finish()
     };
     let lanes = 4;
-    let net = Net::new("many", "tests/word_ops.rs", "copies of the leaf.");
+    let net = Net::new("many", "tests/rtl/bundles.rs", "copies of the leaf.");
     let x = net.input_bundle("x", interval((-20, 20)), lanes, "words");
     let narrow = net.input_bundle("narrow", interval((-2, 1)), lanes, "narrow words");
     let gain = net.input("gain", interval((0, 7)), "gain");

@@ -1,5 +1,4 @@
 //! Running printed modules through the open tools, and what a module computes by hand.
-#![allow(dead_code)]
 use mive::num::Interval;
 use mive::rtl::evaluate;
 use mive::rtl::module::{Module, NodeId, Op};

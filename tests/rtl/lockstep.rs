@@ -1,7 +1,5 @@
 //! Shipped configurations, cycle by cycle in Icarus and Verilator, with pauses, resets and wrong rows.
-mod common;
-
-use common::{DIALECTS, have};
+use crate::common::{DIALECTS, have};
 use mive::config;
 use mive::engine::Engine;
 use mive::rtl::verilog::Dialect;

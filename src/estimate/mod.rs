@@ -1,0 +1,6 @@
+//! Estimates of an engine from its netlist and the costs of a technology. No tool runs here.
+pub mod area;
+pub mod fit;
+pub mod memory;
+
+pub use area::{Area, Block, BlockArea, area, blocks, blocks_of};
