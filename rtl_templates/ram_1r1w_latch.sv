@@ -22,7 +22,7 @@ module mive_ram_1r1w_latch #(
   logic                   wen_q;
   logic [AddressBits-1:0] waddr_q;
   logic [Width-1:0]       wdata_q;
-  logic [Width-1:0]       words [0:Depth-1];
+  logic [Depth*Width-1:0]       words;
   logic [Width-1:0]       rdata_q;
 
   always_ff @(posedge clk_i) begin
@@ -42,12 +42,12 @@ module mive_ram_1r1w_latch #(
         word = wdata_q;
       end
     end
-    assign words[k] = word;
+    assign words[k*Width +: Width] = word;
   end
 
   always_ff @(posedge clk_i) begin
     if (ren_i) begin
-      rdata_q <= words[raddr_i];
+      rdata_q <= words[raddr_i*Width +: Width];
     end
   end
 

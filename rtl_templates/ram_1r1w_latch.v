@@ -22,7 +22,7 @@ module mive_ram_1r1w_latch #(
   reg                    wen_q;
   reg  [AddressBits-1:0] waddr_q;
   reg  [Width-1:0]       wdata_q;
-  wire [Width-1:0]       words [0:Depth-1];
+  wire [Depth*Width-1:0]       words;
   reg  [Width-1:0]       rdata_q;
 
   always @(posedge clk_i) begin
@@ -47,13 +47,13 @@ module mive_ram_1r1w_latch #(
         end
       end
       // verilator lint_on LATCH
-      assign words[k] = word;
+      assign words[k*Width +: Width] = word;
     end
   endgenerate
 
   always @(posedge clk_i) begin
     if (ren_i) begin
-      rdata_q <= words[raddr_i];
+      rdata_q <= words[raddr_i*Width +: Width];
     end
   end
 

@@ -155,9 +155,10 @@ fn row_scales_stay_within_one_lsb() {
                 let run = ["run", &config, operator, "--input", name, "--in-format", "s8"];
                 let json = f.json(&[&run[..], &["--row-scale"]].concat());
                 assert!(number(&json, "max_error_lsb") <= 1.0, "{json}");
-                // Scores of 30000 leave no room for parts of their scale.
+                // Scores of 30000 leave no room for parts of their scale, an epsilon of 1e-5 for most.
                 let is_limited = operator == "softmax" && largest > 1e4;
-                assert_eq!(json["row_scale_k_max"], if is_limited { 0 } else { 15 }, "{json}");
+                let k_max = number(&json, "row_scale_k_max");
+                assert!(if is_limited { k_max == 0.0 } else { k_max >= 12.0 }, "{json}");
             }
         }
     }

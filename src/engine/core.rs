@@ -5,7 +5,7 @@ use super::tables::Tables;
 use super::widths::{GUARD, OUTPUT_FRACTION, Widths};
 use super::{control, lane, scalar, tree};
 use crate::config::{BufferKind, HwConfig};
-use crate::isa::{Field, FieldSet, Reduce, ScalarKind};
+use crate::isa::{C, Field, FieldSet, P, Reduce, ScalarKind};
 use crate::num::Interval;
 use crate::rtl::{MemoryKind, Module, Net, Word};
 use std::rc::Rc;
@@ -338,6 +338,10 @@ fn words<'a>(
     let amount = is_negative.mux(zero, amount).named("amount_used");
 
     net.section("Lanes.");
+    let is_scale = vf("p").equals(P::Scale.code());
+    let scale = is_scale.mux(scale, zero).named("scale_used");
+    let is_row_addend = vf("c").equals(C::Row.code());
+    let addend = is_row_addend.mux(addend, zero).named("addend_used");
     let lane_module = lane::describe(w, tables, cuts);
     let mut lane_inputs = vec![];
     for &id in &lane_module.inputs {

@@ -174,11 +174,11 @@ fn words(net: &Net, w: &Widths, tables: &Tables, cuts: &Cuts, fields: &FieldSet,
     }
     let d = w.scalar / w.digits;
     // The last digit carries the sign: it is the one that leaves no other behind.
-    let count = net.state("digits_left", Interval::new(0, i64::from(w.digits)), 1, None);
-    let counted = (count - net.constant(1)).named("digits_left_down");
-    let counted = counted.fit(Interval::new(-1, i64::from(w.digits) - 1));
+    let count_bits = Interval::new(0, i64::from(w.digits)).width();
+    let count = net.state("digits_left", Interval::unsigned(count_bits), 1, None);
+    // Below 0 nobody looks: the register holds.
+    let counted = (count - net.constant(1)).named("digits_left_down").bits(0, count_bits);
     let counted = first.mux(net.constant(i64::from(w.digits)), counted).named("digits_left_d");
-    let counted = counted.fit(Interval::new(0, i64::from(w.digits)));
     net.drive(count, counted, Some(is_mul));
     let is_last = count.equals(1);
     let digit = is_last.mux(low.signed_bits(0, d), low.bits(0, d)).named("product_digit");

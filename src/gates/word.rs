@@ -210,24 +210,38 @@ impl Columns {
         }
     }
 
-    /// Adds the rows of `a * b`: `a` gated by each bit of `b`. Products with exactly one sign bit count
-    /// negative; they are inverted and the ones go into a constant (Baugh and Wooley).
+    /// Adds the rows of `a * b`: the wider factor times a digit of -2 to 2, read from two bits of the
+    /// narrower and the bit below them (Booth). A negative row is the complement, with its sign inverted;
+    /// the ones that complete it and those of the rows' signs are added beside it.
     pub fn add_product(&mut self, builder: &mut Builder, a: &Value, b: &Value) {
+        let width = self.bits.len() as u32;
+        // Bits beyond those of the product count for nothing.
+        let cut = |v: &Value| Value::new(v.resized(v.width().min(width)), v.is_signed);
+        let (a, b) = (cut(a), cut(b));
         let (wide, narrow) = if a.width() >= b.width() { (a, b) } else { (b, a) };
-        let is_sign = |v: &Value, k: usize| v.is_signed && k + 1 == v.bits.len();
-        let mut ones: i128 = 0;
-        for (i, &gate) in narrow.bits.iter().enumerate() {
-            let room = self.bits.len().saturating_sub(i);
-            for (j, &bit) in wide.bits.iter().enumerate().take(room) {
-                let is_negative = is_sign(narrow, i) != is_sign(wide, j);
-                let product = builder.and(bit, gate).inverted(is_negative);
-                self.add(product, i + j);
-                if is_negative {
-                    ones -= 1 << (i + j);
-                }
+        let sign = wide.width() + u32::from(!wide.is_signed);
+        let bits = narrow.width();
+        let digits = if narrow.is_signed { bits.div_ceil(2) } else { bits / 2 + 1 };
+        let mut signs: i128 = 0;
+        for i in 0..digits.min(width.div_ceil(2)) {
+            let pair = narrow.bits(2 * i, 2);
+            let below = if i == 0 { Lit::FALSE } else { narrow.bits(2 * i - 1, 1)[0] };
+            let (low, high) = (pair[0], pair[1]);
+            let is_one = builder.xor(low, below);
+            let is_two = builder.xor(high, low);
+            let is_two = builder.and(is_two, !is_one);
+            for k in 0..(sign + 1).min(width - 2 * i) {
+                let once = builder.and(is_one, wide.bits(k, 1)[0]);
+                let twice = if k == 0 { Lit::FALSE } else { wide.bits(k - 1, 1)[0] };
+                let twice = builder.and(is_two, twice);
+                let either = builder.or(once, twice);
+                let bit = builder.xor(either, high).inverted(k == sign);
+                self.add(bit, (2 * i + k) as usize);
             }
+            self.add(high, (2 * i) as usize);
+            signs += 1 << (sign + 2 * i);
         }
-        self.add_constant(ones);
+        self.add_constant(-signs);
     }
 
     /// Adds `k * a` as shifted copies, by the signed digits of k without two neighbours.
@@ -249,36 +263,64 @@ impl Columns {
         }
     }
 
-    /// Words of one bit a column, as full as they come, constants first.
-    fn words(&mut self) -> Vec<Vec<Bit>> {
+    /// Words of one bit a column, as full as they come, constants first; and bits of place 0 that fill what
+    /// each adder of two words or more leaves open below its lowest carry.
+    fn words(&mut self) -> (Vec<Vec<Bit>>, Vec<Bit>) {
         for column in &mut self.bits {
             column.sort_by_key(|bit| bit.as_constant().is_some());
         }
-        let mut words = vec![];
+        let (mut words, mut low): (Vec<Vec<Bit>>, Vec<Bit>) = (vec![], vec![]);
         while self.bits.iter().any(|column| !column.is_empty()) {
             words
                 .push(self.bits.iter_mut().map(|c| c.pop().unwrap_or(Lit::FALSE).into()).collect());
+            while let Some(bits) = self.fill(words.len() - 1 - low.len()) {
+                low.extend(bits);
+            }
         }
-        words
+        (words, low)
+    }
+
+    /// One bit of each of the deepest columns, as bits of place 0 (2^k of them for a bit of place k), when no
+    /// column above place 4 is as deep and there is room for all: a word less to add.
+    fn fill(&mut self, room: usize) -> Option<Vec<Bit>> {
+        let deepest = self.bits.iter().map(Vec::len).max().filter(|&depth| depth > 0)?;
+        let places: Vec<usize> =
+            (0..self.bits.len()).filter(|&k| self.bits[k].len() == deepest).collect();
+        let is_low = places.iter().all(|&k| k <= 4);
+        if !is_low || places.iter().map(|k| 1 << k).sum::<usize>() > room {
+            return None;
+        }
+        let mut bits = vec![];
+        for place in places {
+            let bit = self.bits[place].pop()?;
+            bits.extend(std::iter::repeat_n(Bit::from(bit), 1 << place));
+        }
+        Some(bits)
     }
 
     /// The sum: three words to two until two are left, then a chain.
     pub fn sum(mut self, builder: &mut Builder) -> Vec<Lit> {
         let width = self.bits.len();
-        let mut words = self.words();
+        let (mut words, mut low) = self.words();
         while words.len() > 2 {
             let mut fewer = vec![];
             for three in words.chunks(3) {
                 match three {
-                    [a, b, c] => fewer.extend(save(builder, a, b, c)),
+                    [a, b, c] => {
+                        let [sums, mut carries] = save(builder, a, b, c);
+                        carries[0] = low.pop().unwrap_or(carries[0]);
+                        fewer.extend([sums, carries]);
+                    }
                     rest => fewer.extend(rest.iter().cloned()),
                 }
             }
             words = fewer;
         }
+        let carry = low.pop().map_or(Lit::FALSE, |bit| bit.lit);
+        debug_assert!(low.is_empty(), "an adder for each bit below the carries");
         let mut words = words.into_iter();
         match (words.next(), words.next()) {
-            (Some(a), Some(b)) => builder.chain(&a, &b, Lit::FALSE).0,
+            (Some(a), Some(b)) => builder.chain(&a, &b, carry).0,
             (Some(a), None) => a.into_iter().map(|bit| bit.lit).collect(),
             _ => vec![Lit::FALSE; width],
         }

@@ -28,8 +28,11 @@ fn pins<'g>(cell: &'g Group, direction: &'g str) -> Vec<&'g Group> {
     cell.all("pin").filter(|p| p.get("direction") == Some(direction)).collect()
 }
 
+/// Names of a cell's inputs, and each output with its values for every value of the inputs.
+type Truth<'g> = (Vec<&'g str>, Vec<(&'g str, u64)>);
+
 /// The outputs of a combinational cell for every value of its inputs, input k in bit k of the index.
-fn truth(cell: &Group) -> Option<(Vec<&str>, Vec<(&str, u64)>)> {
+fn truth(cell: &Group) -> Option<Truth<'_>> {
     let inputs: Vec<&str> = pins(cell, "input").iter().map(|p| p.name()).collect();
     let is_sequential = ["ff", "latch", "statetable"].iter().any(|k| cell.all(k).next().is_some());
     if is_sequential || inputs.is_empty() || inputs.len() > 6 {

@@ -18,7 +18,7 @@
 //   scalar_we_i        u1      write a scalar micro-op
 //   parameter_we_i     u1      write the parameters of a chunk
 //   address_i          u7      address of the write
-//   vector_word_i      u30     vector micro-op to write
+//   vector_word_i      u29     vector micro-op to write
 //   scalar_word_i      u27     scalar micro-op to write
 //   immediate_i        s21     its immediate
 //   gamma_i            s8      gamma of a chunk
@@ -50,7 +50,7 @@ module mive_core (
   input  logic               scalar_we_i,
   input  logic               parameter_we_i,
   input  logic [6:0]         address_i,
-  input  logic [29:0]        vector_word_i,
+  input  logic [28:0]        vector_word_i,
   input  logic [26:0]        scalar_word_i,
   input  logic signed [20:0] immediate_i,
   input  logic signed [7:0]  gamma_i,
@@ -71,7 +71,7 @@ module mive_core (
   logic [1:0]         vector_store_p;
   logic [1:0]         vector_store_q;
   logic [1:0]         vector_store_c;
-  logic [1:0]         vector_store_source;
+  logic               vector_store_source;
   logic [2:0]         vector_store_shift;
   logic signed [6:0]  vector_store_amount;
   logic [1:0]         vector_store_t;
@@ -123,17 +123,17 @@ module mive_core (
   logic [5:0]  sequencer_scalar_pc;
   logic        sequencer_digit_first;
   logic        sequencer_idle;
-  logic [29:0] vector_store_word;
+  logic [28:0] vector_store_word;
   logic [47:0] scalar_store_word;
   assign reduces = ~(vector_store_reduce == 2'd0);
   // vector program
-  mive_ram_1r1w #(.Depth(8), .Width(30), .AddressBits(3)) u_vector_store (
+  mive_ram_1r1w #(.Depth(8), .Width(29), .AddressBits(3)) u_vector_store (
     .clk_i,
     .wen_i  (vector_we_i),
     .waddr_i(address_i[2:0]),
-    .wdata_i({vector_word_i[29], vector_word_i[28], vector_word_i[27], vector_word_i[26],
-          vector_word_i[25], vector_word_i[24], vector_word_i[23:22], vector_word_i[21:20],
-          vector_word_i[19:18], vector_word_i[17:11], vector_word_i[10:8], vector_word_i[7:6],
+    .wdata_i({vector_word_i[28], vector_word_i[27], vector_word_i[26], vector_word_i[25],
+          vector_word_i[24], vector_word_i[23], vector_word_i[22:21], vector_word_i[20:19],
+          vector_word_i[18:17], vector_word_i[16:10], vector_word_i[9:7], vector_word_i[6],
           vector_word_i[5:4], vector_word_i[3:2], vector_word_i[1:0]}),
     .ren_i  (sequencer_fetch),
     .raddr_i(sequencer_fetch_pc),
@@ -142,18 +142,18 @@ module mive_core (
   assign vector_store_p       = vector_store_word[1:0];
   assign vector_store_q       = vector_store_word[3:2];
   assign vector_store_c       = vector_store_word[5:4];
-  assign vector_store_source  = vector_store_word[7:6];
-  assign vector_store_shift   = vector_store_word[10:8];
-  assign vector_store_amount  = vector_store_word[17:11];
-  assign vector_store_t       = vector_store_word[19:18];
-  assign vector_store_reduce  = vector_store_word[21:20];
-  assign vector_store_out     = vector_store_word[23:22];
-  assign vector_store_wide    = vector_store_word[24];
-  assign vector_store_beta    = vector_store_word[25];
-  assign vector_store_store   = vector_store_word[26];
-  assign vector_store_release = vector_store_word[27];
-  assign vector_store_end     = vector_store_word[28];
-  assign vector_store_last    = vector_store_word[29];
+  assign vector_store_source  = vector_store_word[6];
+  assign vector_store_shift   = vector_store_word[9:7];
+  assign vector_store_amount  = vector_store_word[16:10];
+  assign vector_store_t       = vector_store_word[18:17];
+  assign vector_store_reduce  = vector_store_word[20:19];
+  assign vector_store_out     = vector_store_word[22:21];
+  assign vector_store_wide    = vector_store_word[23];
+  assign vector_store_beta    = vector_store_word[24];
+  assign vector_store_store   = vector_store_word[25];
+  assign vector_store_release = vector_store_word[26];
+  assign vector_store_end     = vector_store_word[27];
+  assign vector_store_last    = vector_store_word[28];
   // scalar program
   mive_ram_1r1w #(.Depth(64), .Width(48), .AddressBits(6)) u_scalar_store (
     .clk_i,
@@ -393,9 +393,13 @@ module mive_core (
   );
 
   // Lanes.
+  logic [14:0]        scale_used;
+  logic signed [26:0] addend_used;
   logic [7:0]         lane_y;
   logic               lane_saturated;
   logic signed [22:0] lane_leaf;
+  assign scale_used  = (vector_store_p == 2'd0) ? scalar_unit_scale : 15'd0;
+  assign addend_used = (vector_store_c == 2'd1) ? scalar_unit_addend : 27'd0;
   mive_lane u_lane (
     .clk_i,
     .step_i     (sequencer_step),
@@ -403,8 +407,8 @@ module mive_core (
     .keep_i     (row_keep),
     .gamma_i    (parameters_gamma),
     .beta_i     (parameters_beta),
-    .scale_i    (scalar_unit_scale),
-    .addend_i   (scalar_unit_addend),
+    .scale_i    (scale_used),
+    .addend_i   (addend_used),
     .amount_i   (amount_used),
     .p_i        (vector_store_p),
     .q_i        (vector_store_q),

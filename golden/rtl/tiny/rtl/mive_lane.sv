@@ -9,13 +9,13 @@
 //   keep_i       u1      the element exists and is not masked
 //   gamma_i      s8      scale parameter of the element
 //   beta_i       s14     offset parameter plus one half LSB
-//   scale_i      u15     mantissa of the row
-//   addend_i     s27     addend of the row
+//   scale_i      u15     mantissa of the row, or 0 if not chosen
+//   addend_i     s27     addend of the row, or 0 if not chosen
 //   amount_i     u5      shift of the row and the micro-op
 //   p_i          u2      broadcast operand
 //   q_i          u2      element operand
 //   c_i          u2      addend
-//   source_i     u2      what is shifted
+//   source_i     u1      what is shifted
 //   shift_i      u3      amount of the shift
 //   t_i          u2      what T takes
 //   reduce_i     u2      what the tree adds
@@ -37,7 +37,7 @@ module mive_lane (
   input  logic [1:0]         p_i,
   input  logic [1:0]         q_i,
   input  logic [1:0]         c_i,
-  input  logic [1:0]         source_i,
+  input  logic               source_i,
   input  logic [2:0]         shift_i,
   input  logic [1:0]         t_i,
   input  logic [1:0]         reduce_i,
@@ -76,6 +76,14 @@ module mive_lane (
     endcase
   endfunction
 
+  // Row of multiply_add: the factor times a digit of -2 to 2, less one below 0, its sign inverted.
+  function automatic logic [25:0] multiply_add_row(input logic [15:0] factor, input logic [2:0]
+        digit);
+    multiply_add_row = {9'd0, (({17{digit[1] ^ digit[0]}} & {factor[15], factor})
+      | ({17{(digit[2] ^ digit[1]) & ~(digit[1] ^ digit[0])}} & {factor, 1'd0}))
+      ^ {~digit[2], {16{digit[2]}}}};
+  endfunction
+
   // The exponential's argument in T: -t, with exponent n and fraction.
   logic signed [15:0] t_q;
   logic [2:0]         segment;
@@ -94,46 +102,41 @@ module mive_lane (
   assign intercept    = exp2_intercept(segment);
 
   // The one multiply-add.
-  logic signed [15:0] multiplicand;
+  logic signed [15:0] multiplicand_own;
+  logic [15:0]        multiplicand;
   logic signed [8:0]  multiplier;
-  logic signed [24:0] coarse_addend;
+  logic [15:0]        intercept_used;
+  logic [24:0]        coarse_addend;
   logic signed [25:0] multiply_add;
-  logic [1:0]         fine_addend;
   logic signed [27:0] product;
-  assign multiplicand  = p_i[1] ? (p_i[0] ? 16'(slope) : 16'(x_i))
-      : (p_i[0] ? t_q : 16'(scale_i));
-  assign multiplier    = q_i[1] ? 9'(position)
+  assign multiplicand_own = p_i[1] ? (p_i[0] ? 16'(slope) : 16'(x_i))
+      : (p_i[0] ? t_q : 16'd0);
+  assign multiplicand     = multiplicand_own | 16'(scale_i);
+  assign multiplier       = q_i[1] ? 9'(position)
       : (q_i[0] ? 9'(gamma_i) : 9'(x_i));
-  assign coarse_addend = c_i[1] ? {5'd0, intercept, 4'd0}
-      : (c_i[0] ? addend_i[26:2] : 25'd0);
-  // multiply_add = multiplicand * multiplier + coarse_addend, as rows of partial products in one
-  // carry-save sum.
-  assign multiply_add  = 26'(coarse_addend)
-      + 26'd50364672
-      + {10'd0, ~(multiplicand[15] & multiplier[0]), multiplicand[14:0] & {15{multiplier[0]}}}
-      + {9'd0, ~(multiplicand[15] & multiplier[1]), multiplicand[14:0] & {15{multiplier[1]}}, 1'd0}
-      + {8'd0, ~(multiplicand[15] & multiplier[2]), multiplicand[14:0] & {15{multiplier[2]}}, 2'd0}
-      + {7'd0, ~(multiplicand[15] & multiplier[3]), multiplicand[14:0] & {15{multiplier[3]}}, 3'd0}
-      + {6'd0, ~(multiplicand[15] & multiplier[4]), multiplicand[14:0] & {15{multiplier[4]}}, 4'd0}
-      + {5'd0, ~(multiplicand[15] & multiplier[5]), multiplicand[14:0] & {15{multiplier[5]}}, 5'd0}
-      + {4'd0, ~(multiplicand[15] & multiplier[6]), multiplicand[14:0] & {15{multiplier[6]}}, 6'd0}
-      + {3'd0, ~(multiplicand[15] & multiplier[7]), multiplicand[14:0] & {15{multiplier[7]}}, 7'd0}
-      + {2'd0, multiplicand[15] & multiplier[8], ~(multiplicand[14:0] & {15{multiplier[8]}}), 8'd0};
-  assign fine_addend   = (c_i == 2'd1) ? addend_i[1:0] : 2'd0;
-  assign product       = {multiply_add, fine_addend};
+  assign intercept_used   = (c_i == 2'd2) ? intercept : 16'd0;
+  assign coarse_addend    = {5'd0, intercept_used, 4'd0} | addend_i[26:2];
+  // multiply_add = multiplicand * multiplier + coarse_addend, in one carry-save sum of the rows
+  // that multiply_add_row gives.
+  assign multiply_add     = 26'($signed(coarse_addend))
+      + multiply_add_row(multiplicand, {multiplier[1:0], 1'd0})
+      + (multiply_add_row(multiplicand, multiplier[3:1]) << 2)
+      + (multiply_add_row(multiplicand, multiplier[5:3]) << 4)
+      + (multiply_add_row(multiplicand, multiplier[7:5]) << 6)
+      + (multiply_add_row(multiplicand, 3'($signed(multiplier[8:7]))) << 8)
+      + {17'd87424, multiplier[8], 1'd0, multiplier[7], 1'd0, multiplier[5], 1'd0, multiplier[3],
+            1'd0, multiplier[1]};
+  assign product          = {multiply_add, addend_i[1:0]};
 
   // The mantissa of the exponential, in [1, 2).
   logic [11:0] mantissa;
-  logic [11:0] mantissa_kept;
-  assign mantissa      = multiply_add[19:8];
-  assign mantissa_kept = keep_i ? mantissa : 12'd0;
+  assign mantissa = multiply_add[19:8];
 
   // The one shifter.
   logic signed [27:0] shift_source;
   logic [4:0]         shift_amount;
   logic signed [27:0] shifted;
-  assign shift_source = source_i[1] ? {14'd0, mantissa_kept, 2'd0}
-      : (source_i[0] ? {9'd0, mantissa_kept, 7'd0} : product);
+  assign shift_source = source_i ? {9'd0, mantissa, 7'd0} : product;
   assign shift_amount = shift_i[2] ? exponent : amount_i;
   assign shifted      = shift_source >>> shift_amount;
 
@@ -144,7 +147,7 @@ module mive_lane (
   logic               t_en;
   assign t_beyond   = shifted[27:16];
   assign t_is_below = (t_i == 2'd2) &
-        (shifted[27] & (~(t_beyond == -12'sd1) | (shifted[15:11] == 5'd0)));
+        ((shifted[27] & (~(t_beyond == -12'sd1) | (shifted[15:11] == 5'd0))) | ~keep_i);
   assign t_d        = t_is_below ? 16'd2048 : shifted[15:0];
   assign t_en       = step_i & ~(t_i == 2'd0);
 
@@ -162,10 +165,8 @@ module mive_lane (
   assign leaf_o     = leaf;
 
   // The output stage: one rounding, then saturation.
-  logic signed [13:0] out_above;
-  logic               out_fits;
-  logic signed [14:0] out_limit;
-  logic signed [14:0] out_saturated;
+  logic signed [13:0] out_beyond;
+  logic               out_is_near;
   logic signed [13:0] out_offset;
   logic signed [15:0] out_sum;
   logic signed [10:0] out_rounded;
@@ -173,6 +174,7 @@ module mive_lane (
   logic               out_is_negative;
   logic signed [2:0]  above_narrow;
   logic               top_narrow;
+  logic               holds_narrow;
   logic               fits_narrow;
   logic               code_top_narrow;
   logic [6:0]         limit_narrow;
@@ -181,19 +183,18 @@ module mive_lane (
   logic [7:0]         code_narrow;
   logic               over_narrow;
   logic               saturated;
-  assign out_above        = shifted[27:14];
-  assign out_fits         = (out_above == 14'sd0) | (out_above == -14'sd1);
-  assign out_limit        = out_above[13] ? -15'sd16384 : 15'd16383;
-  assign out_saturated    = out_fits ? shifted[14:0] : out_limit;
+  assign out_beyond       = shifted[27:14];
+  assign out_is_near      = (out_beyond == 14'sd0) | (out_beyond == -14'sd1);
   assign out_offset       = beta_on_i ? beta_i : 14'd16;
-  assign out_sum          = 16'(out_saturated) + 16'(out_offset);
+  assign out_sum          = 16'($signed(shifted[14:0])) + 16'(out_offset);
   assign out_rounded      = out_sum[15:5];
   assign out_is_unsigned  = out_i == 2'd2;
-  assign out_is_negative  = out_rounded[10];
+  assign out_is_negative  = out_is_near ? out_rounded[10] : shifted[27];
   assign above_narrow     = out_rounded[10:8];
   assign top_narrow       = out_rounded[7];
-  assign fits_narrow      = out_is_unsigned ? (above_narrow == 3'sd0) :
+  assign holds_narrow     = out_is_unsigned ? (above_narrow == 3'sd0) :
         (((above_narrow == 3'sd0) & ~top_narrow) | ((above_narrow == -3'sd1) & top_narrow));
+  assign fits_narrow      = out_is_near & holds_narrow;
   assign code_top_narrow  = fits_narrow ? top_narrow : ~(out_is_unsigned == out_is_negative);
   assign limit_narrow     = out_is_negative ? 7'd0 : 7'd127;
   assign rest_narrow      = fits_narrow ? out_rounded[6:0] : limit_narrow;

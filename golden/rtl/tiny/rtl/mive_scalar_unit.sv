@@ -146,6 +146,15 @@ module mive_scalar_unit (
     endcase
   endfunction
 
+  // Row of product_partial: the factor times a digit of -2 to 2, less one below 0, its sign
+  // inverted.
+  function automatic logic [27:0] product_partial_row(input logic [20:0] factor, input logic [2:0]
+        digit);
+    product_partial_row = {6'd0, (({22{digit[1] ^ digit[0]}} & {factor[20], factor})
+      | ({22{(digit[2] ^ digit[1]) & ~(digit[1] ^ digit[0])}} & {factor, 1'd0}))
+      ^ {~digit[2], {21{digit[2]}}}};
+  endfunction
+
   logic signed [20:0] g_a_q;
   logic signed [20:0] g_b_q;
   logic signed [20:0] g_c_q;
@@ -204,7 +213,7 @@ module mive_scalar_unit (
   logic signed [43:0] adder_a;
   logic [1:0]         digits_left_q;
   logic signed [2:0]  digits_left_down;
-  logic signed [2:0]  digits_left_d;
+  logic [1:0]         digits_left_d;
   logic signed [7:0]  product_digit;
   logic signed [27:0] product_partial;
   logic signed [20:0] product_high_d;
@@ -229,21 +238,18 @@ module mive_scalar_unit (
       : (a_i[1] ? (a_i[0] ? 44'(immediate_i) : 44'(operand_a))
         : (a_i[0] ? acc_q : 44'd0));
   assign digits_left_down = 3'(digits_left_q) - 3'd1;
-  assign digits_left_d    = digit_first_i ? 3'd3 : digits_left_down;
+  assign digits_left_d    = digit_first_i ? 2'd3 : digits_left_down[1:0];
   assign product_digit    = (digits_left_q == 2'd1) ? 8'($signed(product_low_q[6:0])) :
         8'(product_low_q[6:0]);
-  // product_partial = product_x * product_digit + product_high_q, as rows of partial products in
-  // one carry-save sum.
+  // product_partial = product_x * product_digit + product_high_q, in one carry-save sum of the rows
+  // that product_partial_row gives.
   assign product_partial  = 28'(product_high_q)
-      + 28'd1048704
-      + {7'd0, ~(product_x[20] & product_digit[0]), product_x[19:0] & {20{product_digit[0]}}}
-      + {6'd0, ~(product_x[20] & product_digit[1]), product_x[19:0] & {20{product_digit[1]}}, 1'd0}
-      + {5'd0, ~(product_x[20] & product_digit[2]), product_x[19:0] & {20{product_digit[2]}}, 2'd0}
-      + {4'd0, ~(product_x[20] & product_digit[3]), product_x[19:0] & {20{product_digit[3]}}, 3'd0}
-      + {3'd0, ~(product_x[20] & product_digit[4]), product_x[19:0] & {20{product_digit[4]}}, 4'd0}
-      + {2'd0, ~(product_x[20] & product_digit[5]), product_x[19:0] & {20{product_digit[5]}}, 5'd0}
-      + {1'd0, ~(product_x[20] & product_digit[6]), product_x[19:0] & {20{product_digit[6]}}, 6'd0}
-      + {product_x[20] & product_digit[7], ~(product_x[19:0] & {20{product_digit[7]}}), 7'd0};
+      + product_partial_row(product_x, {product_digit[1:0], 1'd0})
+      + (product_partial_row(product_x, product_digit[3:1]) << 2)
+      + (product_partial_row(product_x, product_digit[5:3]) << 4)
+      + (product_partial_row(product_x, product_digit[7:5]) << 6)
+      + {21'd704512, product_digit[7], 1'd0, product_digit[5], 1'd0, product_digit[3], 1'd0,
+            product_digit[1]};
   assign product_high_d   = digit_first_i ? 21'd0 : product_partial[27:7];
   assign product_low_on   = {product_partial[6:0], product_low_q[20:7]};
   assign product_low_d    = digit_first_i ? product_y : product_low_on;
@@ -252,7 +258,7 @@ module mive_scalar_unit (
     if (on_i & (kind_i == 3'd1)) begin
       product_high_q <= product_high_d;
       product_low_q  <= product_low_d;
-      digits_left_q  <= digits_left_d[1:0];
+      digits_left_q  <= digits_left_d;
     end
   end
 
@@ -435,8 +441,8 @@ module mive_scalar_unit (
   // Bits that nothing reads.
   logic unused_power_bounded;
   assign unused_power_bounded = ^power_bounded[7:5];
-  logic unused_digits_left_d;
-  assign unused_digits_left_d = digits_left_d[2];
+  logic unused_digits_left_down;
+  assign unused_digits_left_down = digits_left_down[2];
   logic unused_adder_sum;
   assign unused_adder_sum = adder_sum[44];
   logic unused_leading_d;

@@ -12,7 +12,7 @@
 //   m_axis_tready_i           u1      the output beat is taken
 //   load_valid_i              u1      a word is offered to the load port
 //   load_address_i            u9      space, then index
-//   load_word_i               u30     the word, or the descriptor
+//   load_word_i               u29     the word, or the descriptor
 //   load_immediate_i          s21     immediate of a scalar word
 //   load_gamma_i              s8      gamma of a chunk
 //   load_beta_i               s14     beta and half of a chunk
@@ -40,7 +40,7 @@ module mive_tiny (
   input  logic               m_axis_tready_i,
   input  logic               load_valid_i,
   input  logic [8:0]         load_address_i,
-  input  logic [29:0]        load_word_i,
+  input  logic [28:0]        load_word_i,
   input  logic signed [20:0] load_immediate_i,
   input  logic signed [7:0]  load_gamma_i,
   input  logic signed [13:0] load_beta_i,
@@ -184,7 +184,7 @@ module mive_tiny (
   assign out_is_full_d            = core_out_writes | hold;
   assign beat_is_sent             = out_is_full_q & m_axis_tready_i;
   assign saturations_up           = 33'(saturations_q) + 33'(out_saturated_q);
-  assign saturations_are_full     = 33'd4294967295 < saturations_up;
+  assign saturations_are_full     = saturations_up[32];
   assign saturations_bounded      = saturations_are_full ? 33'd4294967295 : saturations_up;
   assign saturations_on           = beat_is_sent ? saturations_bounded[31:0] : saturations_q;
   assign saturations_d            = clear_i ? 32'd0 : saturations_on;

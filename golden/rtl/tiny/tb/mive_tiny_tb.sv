@@ -10,8 +10,8 @@
 module mive_tiny_tb;
 
   reg clk_i;
-  reg [161:0] line;
-  reg [101:0] stimulus;
+  reg [160:0] line;
+  reg [100:0] stimulus;
   reg [8*1024-1:0] file_name;
   integer cycles, mismatches, files;
 
@@ -38,12 +38,12 @@ module mive_tiny_tb;
     .m_axis_tready_i(stimulus[16]),
     .load_valid_i(stimulus[17]),
     .load_address_i(stimulus[26:18]),
-    .load_word_i(stimulus[56:27]),
-    .load_immediate_i(stimulus[77:57]),
-    .load_gamma_i(stimulus[85:78]),
-    .load_beta_i(stimulus[99:86]),
-    .load_tail_i(stimulus[100]),
-    .clear_i(stimulus[101]),
+    .load_word_i(stimulus[55:27]),
+    .load_immediate_i(stimulus[76:56]),
+    .load_gamma_i(stimulus[84:77]),
+    .load_beta_i(stimulus[98:85]),
+    .load_tail_i(stimulus[99]),
+    .clear_i(stimulus[100]),
     .s_axis_tready_o(s_axis_tready_o),
     .m_axis_tvalid_o(m_axis_tvalid_o),
     .m_axis_tdata_o(m_axis_tdata_o),
@@ -64,81 +64,81 @@ module mive_tiny_tb;
 
   task compare(input integer cycle);
     begin
-      if (line[151] && s_axis_tready_o !== line[102]) begin
+      if (line[150] && s_axis_tready_o !== line[101]) begin
         mismatches = mismatches + 1;
         if (mismatches <= 20) begin
           $display("MISMATCH: cycle %0d: s_axis_tready: expected %h, got %h", cycle,
-                   line[102], s_axis_tready_o);
+                   line[101], s_axis_tready_o);
         end
       end
-      if (line[152] && m_axis_tvalid_o !== line[103]) begin
+      if (line[151] && m_axis_tvalid_o !== line[102]) begin
         mismatches = mismatches + 1;
         if (mismatches <= 20) begin
           $display("MISMATCH: cycle %0d: m_axis_tvalid: expected %h, got %h", cycle,
-                   line[103], m_axis_tvalid_o);
+                   line[102], m_axis_tvalid_o);
         end
       end
-      if (line[153] && m_axis_tdata_o !== line[111:104]) begin
+      if (line[152] && m_axis_tdata_o !== line[110:103]) begin
         mismatches = mismatches + 1;
         if (mismatches <= 20) begin
           $display("MISMATCH: cycle %0d: m_axis_tdata: expected %h, got %h", cycle,
-                   line[111:104], m_axis_tdata_o);
+                   line[110:103], m_axis_tdata_o);
         end
       end
-      if (line[154] && m_axis_tkeep_o !== line[112]) begin
+      if (line[153] && m_axis_tkeep_o !== line[111]) begin
         mismatches = mismatches + 1;
         if (mismatches <= 20) begin
           $display("MISMATCH: cycle %0d: m_axis_tkeep: expected %h, got %h", cycle,
-                   line[112], m_axis_tkeep_o);
+                   line[111], m_axis_tkeep_o);
         end
       end
-      if (line[155] && m_axis_tlast_o !== line[113]) begin
+      if (line[154] && m_axis_tlast_o !== line[112]) begin
         mismatches = mismatches + 1;
         if (mismatches <= 20) begin
           $display("MISMATCH: cycle %0d: m_axis_tlast: expected %h, got %h", cycle,
-                   line[113], m_axis_tlast_o);
+                   line[112], m_axis_tlast_o);
         end
       end
-      if (line[156] && m_axis_tuser_masked_o !== line[114]) begin
+      if (line[155] && m_axis_tuser_masked_o !== line[113]) begin
         mismatches = mismatches + 1;
         if (mismatches <= 20) begin
           $display("MISMATCH: cycle %0d: m_axis_tuser_masked: expected %h, got %h", cycle,
-                   line[114], m_axis_tuser_masked_o);
+                   line[113], m_axis_tuser_masked_o);
         end
       end
-      if (line[157] && m_axis_tuser_saturated_o !== line[115]) begin
+      if (line[156] && m_axis_tuser_saturated_o !== line[114]) begin
         mismatches = mismatches + 1;
         if (mismatches <= 20) begin
           $display("MISMATCH: cycle %0d: m_axis_tuser_saturated: expected %h, got %h", cycle,
-                   line[115], m_axis_tuser_saturated_o);
+                   line[114], m_axis_tuser_saturated_o);
         end
       end
-      if (line[158] && m_axis_tuser_length_o !== line[116]) begin
+      if (line[157] && m_axis_tuser_length_o !== line[115]) begin
         mismatches = mismatches + 1;
         if (mismatches <= 20) begin
           $display("MISMATCH: cycle %0d: m_axis_tuser_length: expected %h, got %h", cycle,
-                   line[116], m_axis_tuser_length_o);
+                   line[115], m_axis_tuser_length_o);
         end
       end
-      if (line[159] && load_ready_o !== line[117]) begin
+      if (line[158] && load_ready_o !== line[116]) begin
         mismatches = mismatches + 1;
         if (mismatches <= 20) begin
           $display("MISMATCH: cycle %0d: load_ready: expected %h, got %h", cycle,
-                   line[117], load_ready_o);
+                   line[116], load_ready_o);
         end
       end
-      if (line[160] && saturations_o !== line[149:118]) begin
+      if (line[159] && saturations_o !== line[148:117]) begin
         mismatches = mismatches + 1;
         if (mismatches <= 20) begin
           $display("MISMATCH: cycle %0d: saturations: expected %h, got %h", cycle,
-                   line[149:118], saturations_o);
+                   line[148:117], saturations_o);
         end
       end
-      if (line[161] && length_was_wrong_o !== line[150]) begin
+      if (line[160] && length_was_wrong_o !== line[149]) begin
         mismatches = mismatches + 1;
         if (mismatches <= 20) begin
           $display("MISMATCH: cycle %0d: length_was_wrong: expected %h, got %h", cycle,
-                   line[150], length_was_wrong_o);
+                   line[149], length_was_wrong_o);
         end
       end
     end
@@ -156,7 +156,7 @@ module mive_tiny_tb;
       end else begin
         while ($fscanf(file, "%h\n", line) == 1) begin
           @(negedge clk_i);
-          stimulus = line[101:0];
+          stimulus = line[100:0];
           #2;
           compare(cycle);
           cycle = cycle + 1;
