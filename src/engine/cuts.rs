@@ -63,7 +63,7 @@ impl Cuts {
         let own = self.stages();
         let levels = other.tree_levels;
         let has_levels =
-            levels == 0 || (self.tree_levels > 0 && levels.is_multiple_of(self.tree_levels));
+            levels == 0 || (self.tree_levels > 0 && levels % self.tree_levels == 0);
         other.stages().iter().all(|stage| own.contains(stage)) && has_levels
     }
 
