@@ -62,8 +62,7 @@ impl Cuts {
     pub fn has_all_of(&self, other: &Self) -> bool {
         let own = self.stages();
         let levels = other.tree_levels;
-        let has_levels =
-            levels == 0 || (self.tree_levels > 0 && levels % self.tree_levels == 0);
+        let has_levels = levels == 0 || (self.tree_levels > 0 && levels % self.tree_levels == 0);
         other.stages().iter().all(|stage| own.contains(stage)) && has_levels
     }
 

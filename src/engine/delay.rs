@@ -1,6 +1,6 @@
 //! A coarse delay for each operation of the netlist: the logic depth of fast structures in ps.
 //!
-//! It ranks the places for registers until a technology's own model is at hand; [`super::cuts::choose`]
+//! It ranks the places for registers until a technology's own model is at hand; [`super::place`]
 //! takes any. The constants are ours, set so that the paths of `edge` agree with a speed-driven ABC of
 //! sky130hd at tt, 25 C, 1.80 V, no wires (Yosys 0.23, `dch; map -B 0.9; topo; buffer; upsize; dnsize`).
 use crate::rtl::timing::Delay;
