@@ -23,9 +23,7 @@ fn shipped_configurations_describe() {
 
 /// Names of the modules below `module`, the memory's included.
 fn names_below(module: &Rc<Module>, names: &mut Vec<String>) {
-    if !module.memories.is_empty() {
-        names.push("ram_1r1w".into());
-    }
+    names.extend(module.memories.iter().map(|m| m.kind.module().to_string()));
     for instance in &module.instances {
         names.push(instance.module.name.clone());
         names_below(&instance.module, names);

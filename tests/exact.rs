@@ -106,7 +106,10 @@ fn specify(engine: &Engine, loaded: &Loaded, parameters: &Parameters, rows: &Row
             let reciprocal = lines(t.reciprocal.as_ref().expect("the program was bound"));
             Form::Stored { reciprocal, c: scaled("c", fraction), shift }
         } else {
-            let offset = scaled("offset", w.accumulator_fraction + w.log_extra);
+            // The specification has the exponential at the output's top, the program at the sum's.
+            let fraction = w.accumulator_fraction + w.log_extra;
+            let above = i64::from(w.sum_fraction) - i64::from(w.output + OUTPUT_FRACTION);
+            let offset = scaled("offset", fraction) - (above << fraction);
             Form::LogSumExp { log2: lines(&t.log2), offset }
         },
     });

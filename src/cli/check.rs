@@ -4,8 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::{Failure, output};
-use crate::config::{self, HwConfig};
+use super::{Failure, load, output};
 use crate::engine::Engine;
 use crate::program::{bind, library};
 use crate::report::nominal::{self, NORM_RANGE};
@@ -29,8 +28,8 @@ struct Ability {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let config = match config::load(&args.config) {
-        Ok(config) => config,
+    let engine = match load::engine(&args.config) {
+        Ok(engine) => engine,
         Err(errors) => {
             if args.json {
                 output::print_json(
@@ -40,7 +39,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             return Err(errors.into());
         }
     };
-    let engine = Engine::describe(&config);
+    let config = &engine.config;
     let widths = widths(&engine);
     let abilities = abilities(&engine);
     if args.json {
@@ -63,10 +62,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             "config": config,
             "sha256": config.sha256(),
             "widths": table,
+            "pipeline": pipeline(&engine),
             "programs": runs,
         }))?;
     } else {
-        output::print(&text(args, &config, &widths, &abilities))?;
+        output::print(&text(args, &engine, &widths, &abilities))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -109,12 +109,30 @@ fn abilities(engine: &Engine) -> Vec<Ability> {
     all
 }
 
+/// Where registers stand, what they cost in time, and the path that they leave.
+fn pipeline(engine: &Engine) -> Value {
+    let (cuts, lanes) = (&engine.cuts, engine.widths.lanes);
+    let path = engine.longest_path();
+    json!({
+        "stages": cuts.stages(),
+        "tree_levels": cuts.tree_levels,
+        "chunks_in_turn": cuts.group(),
+        "cycles_to_maximum": cuts.maximum(lanes),
+        "cycles_to_sum": cuts.root(lanes),
+        "cycles_to_output": cuts.outputs(),
+        "register_bits": engine.top.register_bits(),
+        "longest_path_ps": path.ps,
+        "longest_path": path.words,
+    })
+}
+
 fn text(
     args: &Args,
-    config: &HwConfig,
+    engine: &Engine,
     widths: &[(&str, &str, u32)],
     abilities: &[Ability],
 ) -> String {
+    let config = &engine.config;
     let mut text = format!(
         "{}: `{}` is legal; {} lanes, rows of 1 to {} elements\n\nderived widths, bits or counts\n",
         args.config.display(),
@@ -125,6 +143,26 @@ fn text(
     for (_, meaning, value) in widths {
         text += &format!("  {meaning:<42}{value:>7}\n");
     }
+    let (cuts, lanes) = (&engine.cuts, engine.widths.lanes);
+    let asked = match config.clock_ps {
+        0 => String::new(),
+        clock => format!(" for a clock of {clock} ps"),
+    };
+    text += &format!("\npipeline registers{asked}: {}\n", cuts.names());
+    for (meaning, value) in [
+        ("chunks that take turns in a body", cuts.group()),
+        ("more cycles to a row's maximum", cuts.maximum(lanes)),
+        ("more cycles to a pass's sums", cuts.root(lanes)),
+        ("more cycles to the output", cuts.outputs()),
+    ] {
+        text += &format!("  {meaning:<42}{value:>7}\n");
+    }
+    let path = engine.longest_path();
+    let between = match path.words.as_slice() {
+        [from, .., to] => format!(", from {from} to {to}"),
+        _ => String::new(),
+    };
+    text += &format!("  longest path, about {} ps{between}\n", path.ps);
     text += &format!("\nprograms at N = {}, norms with outputs to +-{NORM_RANGE}\n", config.n_max);
     for a in abilities {
         let verdict = match &a.refusal {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::{Failure, output, progress};
+use super::{Failure, load, output, progress};
 use crate::config;
 use crate::emit;
 use crate::engine::Engine;
@@ -128,7 +128,7 @@ fn fill(folder: &Path) -> Result<Vec<RunFigures>, Failure> {
 /// Emits `edge` as Verilog into the demo's folder.
 fn emit_rtl(out: &Path) -> Result<PathBuf, Failure> {
     let folder = out.join("rtl_edge");
-    let engine = Engine::describe(&config::load(&out.join("edge.toml"))?);
+    let engine = load::engine(&out.join("edge.toml"))?;
     emit::write(&folder, &engine, &emit::Options::default())?;
     Ok(folder)
 }

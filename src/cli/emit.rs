@@ -4,10 +4,8 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::{Failure, output};
-use crate::config;
+use super::{Failure, load, output};
 use crate::emit::{self, Options};
-use crate::engine::Engine;
 use crate::rtl::verilog::Dialect;
 
 /// Language of the emitted text.
@@ -51,7 +49,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let engine = Engine::describe(&config::load(&args.config)?);
+    let engine = load::engine(&args.config)?;
     let options =
         Options { prefix: args.prefix.clone(), dialect: args.dialect.into(), seed: args.seed };
     let done = emit::write(&args.out, &engine, &options)?;

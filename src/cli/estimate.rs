@@ -4,8 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
-use super::{Failure, output};
-use crate::config;
+use super::{Failure, load, output};
 use crate::engine::Engine;
 use crate::estimate::area::{self, Area};
 use crate::estimate::memory::{Memory, memories};
@@ -99,11 +98,10 @@ struct Estimate<'t> {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let config = config::load(&args.config)?;
+    let engine = load::engine(&args.config)?;
     let tech = tech(&args.tech)?;
     let model = model(&tech, args.flow.map(Flow::from))?;
-    let blocks = area::blocks_of(&config);
-    let engine = Engine::describe(&config);
+    let blocks = area::blocks_of(&engine.config);
     let cycles = match (&args.op, args.n) {
         (Some(op), Some(n)) => Some((op.clone(), n, cycles_of(op, n, &engine)?)),
         _ => None,

@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod emit;
 mod estimate;
+mod load;
 mod output;
 mod programs;
 mod progress;

@@ -2,9 +2,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::{Failure, args, output, progress};
-use crate::config;
-use crate::engine::Engine;
+use super::{Failure, args, load, output, progress};
 use crate::isa::{self, Program};
 use crate::num::IntFormat;
 use crate::report::{self, Request, TraceTo, Watch};
@@ -77,7 +75,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let config = config::load(&args.config)?;
+    let engine = load::engine(&args.config)?;
     let request = Request {
         operator: args.operator.clone(),
         program: own_program(&args.operator)?,
@@ -98,7 +96,6 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         watch: watch(args)?,
     };
     let display = progress::Display::new();
-    let engine = Engine::describe(&config);
     let figures = report::run_tensor(&request, &engine, &|event| display.show(event));
     display.finish();
     let figures = figures?;

@@ -5,9 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Map, Value, json};
 
 use super::estimate::{self, FlowArg};
-use super::{Failure, output};
-use crate::config;
-use crate::engine::Engine;
+use super::{Failure, load, output};
 use crate::estimate::area::{SHELL, area, blocks};
 use crate::tech::{Flow, Tech};
 use crate::tools::library::LibraryFiles;
@@ -83,7 +81,7 @@ impl Line {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let engine = Engine::describe(&config::load(&args.config)?);
+    let engine = load::engine(&args.config)?;
     let tech = estimate::tech(&args.tech)?;
     let flow = flow(&tech, args.flow);
     let library = library(&tech, &args.liberty)?;

@@ -5,9 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::emit::DialectArg;
-use super::{Failure, output};
-use crate::config;
-use crate::engine::Engine;
+use super::{Failure, load, output};
 use crate::tools::lockstep::Backend;
 use crate::tools::verify::{Options, Report, verify};
 
@@ -41,7 +39,7 @@ fn probability(text: &str) -> Result<f64, String> {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let engine = Engine::describe(&config::load(&args.config)?);
+    let engine = load::engine(&args.config)?;
     let options = Options {
         rows: args.rows as usize,
         stall: args.stall,

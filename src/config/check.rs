@@ -1,12 +1,14 @@
-//! From the keys that were found to a configuration: types, rules, and keys that contradict.
+//! From the keys that were found to a configuration: types and rules.
 use std::ops::Range;
 
 use toml_edit::{Item, Value};
 
 use super::HwConfig;
+use super::clash::clashes;
+use super::hw_config::{BufferKind, Stage};
 use super::read::Reading;
 use super::schema::{
-    FIELDS, Field, Kind, NAME_CHARS, ROUNDING, Rule, TAKEN_NAMES, full_name, list,
+    FIELDS, Field, Kind, NAME_CHARS, ROUNDING, Rule, TAKEN_NAMES, full_name, list, words,
 };
 use super::suggest::{shown, word};
 use crate::num::IntFormat;
@@ -97,6 +99,18 @@ fn assign(field: &Field, item: &Item, config: &mut HwConfig) -> Result<(), Refus
             }
         }
         Kind::Formats { allowed, set, .. } => set(config, check_formats(item, allowed, rule)?),
+        Kind::Stages => config.stages = check_stages(item, rule)?,
+        Kind::Buffer => match item.as_str().map(|text| (text, BufferKind::parse(text))) {
+            Some((_, Some(kind))) => config.buffer_kind = kind,
+            written => {
+                let meant = written.and_then(|(text, _)| word(text, &BufferKind::names()));
+                let help = match meant {
+                    Some(name) => format!("did you mean \"{name}\"?"),
+                    None => "put one of them in quotes, such as \"flip_flops\"".into(),
+                };
+                return refuse(describe(item), rule, help);
+            }
+        },
         Kind::Number { rule, set, .. } => match check_number(item, rule) {
             Ok(value) => set(config, value),
             Err(help) => return refuse(describe(item), rule.to_string(), help),
@@ -195,138 +209,36 @@ fn check_formats(
     Ok(formats)
 }
 
-/// Two keys that are legal alone and not together.
-struct Clash {
-    /// Full names; the problem is shown at the first that the text sets.
-    keys: [&'static str; 2],
-    /// What is found at each.
-    found: [String; 2],
-    /// The rule for each, as seen from it.
-    expected: [String; 2],
-    help: String,
-}
-
-impl Clash {
-    fn report(self, reading: &mut Reading) {
-        let at = usize::from(!reading.entries.contains_key(self.keys[0]));
-        let other = self.keys[1 - at];
-        let source = match reading.entries.get(other) {
-            Some(entry) => format!("line {}", reading.line(entry.span.start)),
-            None => "by default".into(),
+/// The places for registers, in their order.
+fn check_stages(item: &Item, rule: String) -> Result<Vec<Stage>, Refusal> {
+    let Some(array) = item.as_array() else {
+        let help = match item.as_str().and_then(Stage::parse) {
+            Some(stage) => format!("write [\"{}\"]", stage.text()),
+            None => "write a list, such as [\"product\"], or [] for no register".into(),
         };
-        let Some(entry) = reading.entries.get(self.keys[at]) else { return };
-        let span = entry.span.clone();
-        let expected =
-            format!("{}, as {other} is {} ({source})", self.expected[at], self.found[1 - at]);
-        reading.report(span, self.keys[at], &self.found[at], &expected, self.help);
-    }
-}
-
-/// Least `multiplier_bits` of an engine with a 16-bit output: the table of the logarithm has that
-/// many fraction bits less one in its argument, 8 or more in its slope, and 26 in its result.
-const WIDE_OUTPUT_MULTIPLIER_BITS: u32 = 19;
-
-/// Every contradiction in a configuration.
-fn clashes(c: &HwConfig) -> Vec<Clash> {
-    let mut clashes = Vec::new();
-    let clash = |keys, found: [u32; 2], expected: [String; 2], help: String| Clash {
-        keys,
-        found: found.map(|v| v.to_string()),
-        expected,
-        help,
+        return refuse(describe(item), rule, help);
     };
-    let (lanes, n_max) = (c.lanes, c.n_max);
-    if n_max < lanes {
-        clashes.push(clash(
-            ["engine.n_max", "engine.lanes"],
-            [n_max, lanes],
-            [format!("at least {lanes}"), format!("at most {n_max}")],
-            format!("round n_max up to {lanes}; a shorter row would leave lanes idle for ever"),
-        ));
-    }
-    let (fraction, width) = (c.exp_fraction_bits, c.multiplier_bits);
-    if fraction + 5 > width {
-        let lower = if width >= 13 {
-            format!(", or lower exp_fraction_bits to {}", width - 5)
-        } else {
-            String::new()
+    let mut stages: Vec<Stage> = Vec::new();
+    for value in array {
+        let (found, help) = match value.as_str().and_then(Stage::parse) {
+            Some(stage) if stages.contains(&stage) => {
+                let name = stage.text();
+                (format!("a list with \"{name}\" twice"), format!("write \"{name}\" once"))
+            }
+            Some(stage) => {
+                stages.push(stage);
+                continue;
+            }
+            None => {
+                let help = match value.as_str().and_then(|t| word(t, &Stage::names())) {
+                    Some(name) => format!("did you mean \"{name}\"?"),
+                    None => format!("the choice is {}", words(&Stage::names())),
+                };
+                (format!("a list with {}", describe_value(value)), help)
+            }
         };
-        clashes.push(clash(
-            ["lane.exp_fraction_bits", "lane.multiplier_bits"],
-            [fraction, width],
-            [format!("at most {}", width - 5), format!("at least {}", fraction + 5)],
-            format!(
-                "the argument has 5 bits above its fraction; raise multiplier_bits to {}{lower}",
-                fraction + 5
-            ),
-        ));
+        return Err(Refusal { found, expected: rule, help, part: value.span() });
     }
-    let output = c.output_bits();
-    let quoted = |formats: &[IntFormat]| {
-        let quoted: Vec<String> = formats.iter().map(|f| format!("\"{f}\"")).collect();
-        format!("[{}]", quoted.join(", "))
-    };
-    // Where a mantissa is shifted up to the output's binary point, and to that of the sum of a row
-    // of one element, no place is left over.
-    let most = output + 4;
-    if fraction > most {
-        clashes.push(Clash {
-            keys: ["lane.exp_fraction_bits", "formats.output"],
-            found: [fraction.to_string(), quoted(&c.output_formats)],
-            expected: [format!("at most {most}"), "a 16-bit format".into()],
-            help: format!(
-                "an exponential has no use for more than 4 bits below its {output}-bit code; lower \
-                 exp_fraction_bits to {most}"
-            ),
-        });
-    }
-    if output == 16 && width < WIDE_OUTPUT_MULTIPLIER_BITS {
-        let least = WIDE_OUTPUT_MULTIPLIER_BITS;
-        clashes.push(Clash {
-            keys: ["lane.multiplier_bits", "formats.output"],
-            found: [width.to_string(), quoted(&c.output_formats)],
-            expected: [format!("at least {least}"), "no format wider than 8 bits".into()],
-            help: format!(
-                "the logarithm of a row's sum has 26 fraction bits for a 16-bit code; raise \
-                 multiplier_bits to {least}, or leave the 16-bit formats out"
-            ),
-        });
-    }
-    let (segments, most) = (c.exp_segments, 1 << (fraction - 2));
-    if segments > most {
-        let least = segments.ilog2() + 2;
-        clashes.push(clash(
-            ["lane.exp_segments", "lane.exp_fraction_bits"],
-            [segments, fraction],
-            [format!("at most {most}"), format!("at least {least}")],
-            format!(
-                "a segment needs at least 4 argument steps; lower exp_segments to {most}, or raise \
-                 exp_fraction_bits to {least}"
-            ),
-        ));
-    }
-    if c.reciprocal_segments > 0 && c.element_bits < 16 {
-        clashes.push(clash(
-            ["scalar.reciprocal_segments", "row_buffer.element_bits"],
-            [c.reciprocal_segments, c.element_bits],
-            ["0".into(), "16".into()],
-            "the table serves stored exponentials, which need 16 bits; set element_bits = 16 in \
-             [row_buffer], or reciprocal_segments = 0"
-                .into(),
-        ));
-    }
-    if c.element_bits < c.input_bits() {
-        let wide = c.input_formats.iter().find(|f| f.bits > c.element_bits);
-        let name = wide.map_or(String::new(), IntFormat::to_string);
-        clashes.push(Clash {
-            keys: ["row_buffer.element_bits", "formats.input"],
-            found: [c.element_bits.to_string(), quoted(&c.input_formats)],
-            expected: ["16".into(), format!("no format wider than {} bits", c.element_bits)],
-            help: format!(
-                "the row buffer holds the input; set element_bits = 16 in [row_buffer], or leave \
-                 out {name}"
-            ),
-        });
-    }
-    clashes
+    stages.sort_unstable();
+    Ok(stages)
 }

@@ -5,6 +5,50 @@ use sha2::{Digest, Sha256};
 use super::{ConfigErrors, parse, schema};
 use crate::num::IntFormat;
 
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        pub enum $name { $($(#[$vdoc])* #[serde(rename = $text)] $variant),+ }
+        impl $name {
+            pub const ALL: &'static [$name] = &[$($name::$variant),+];
+            /// The word used in a configuration.
+            pub fn text(self) -> &'static str { match self { $($name::$variant => $text),+ } }
+            /// Words of all of them, in order.
+            pub fn names() -> Vec<&'static str> { Self::ALL.iter().map(|v| v.text()).collect() }
+            pub fn parse(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|v| v.text() == text)
+            }
+        }
+    };
+}
+
+words! {
+/// A place for pipeline registers, besides those between the levels of the reduction trees.
+Stage {
+    /// Before the maximum of the elements that are loaded.
+    Load = "load",
+    /// Before the multiplier of each lane.
+    Operands = "operands",
+    /// Between a lane's multiply-add and its shifter.
+    Product = "product",
+    /// Between a lane's shifter and the reduction tree.
+    Leaf = "leaf",
+    /// Between a lane's shifter and its output stage.
+    Output = "output",
+    /// At the operands of the scalar unit.
+    Scalar = "scalar",
+}}
+
+words! {
+/// What a bank of the row buffer is made of.
+BufferKind {
+    FlipFlops = "flip_flops",
+    Latches = "latches",
+    /// A memory macro of the technology, in the place of a wrapper module.
+    Macro = "macro",
+}}
+
 /// What distinguishes one engine from another. Every value obeys the rules of the schema when it
 /// comes from [`parse`]; after changing a field, call [`HwConfig::validate`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -33,6 +77,10 @@ pub struct HwConfig {
     pub exp_fraction_bits: u32,
     /// Width of an element of the row buffer, bits, 8 or 16; at least the widest input.
     pub element_bits: u32,
+    /// What the banks of the row buffer are made of.
+    pub buffer_kind: BufferKind,
+    /// Area of one bank's macro, um^2; 0 when the technology's density is taken.
+    pub macro_um2: u32,
     /// Bits of the serial operand that the scalar multiplier takes each cycle, 2 to 15.
     pub digit_bits: u32,
     /// Segments of the reciprocal root's table, a power of two, 4 to 256.
@@ -48,6 +96,13 @@ pub struct HwConfig {
     pub vector_words: u32,
     /// Micro-ops of the scalar program memory, 16 to 256.
     pub scalar_words: u32,
+    /// Clock period for which registers are placed, ps, 100 to 1000000; 0 when `stages` and
+    /// `tree_levels` say where.
+    pub clock_ps: u32,
+    /// Places that get a pipeline register, in the order of [`Stage`].
+    pub stages: Vec<Stage>,
+    /// Levels of a reduction tree between two registers, 1 to 5; 0 for none.
+    pub tree_levels: u32,
 }
 
 fn as_text<S: Serializer>(formats: &[IntFormat], serializer: S) -> Result<S::Ok, S::Error> {
@@ -71,6 +126,8 @@ impl HwConfig {
             exp_segments: 16,
             exp_fraction_bits: 11,
             element_bits: 8,
+            buffer_kind: BufferKind::FlipFlops,
+            macro_um2: 0,
             digit_bits: 7,
             rsqrt_segments: 32,
             log2_segments: 32,
@@ -78,6 +135,9 @@ impl HwConfig {
             newton_steps: 0,
             vector_words: 8,
             scalar_words: 64,
+            clock_ps: 0,
+            stages: vec![],
+            tree_levels: 0,
         }
     }
 

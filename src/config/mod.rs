@@ -3,6 +3,7 @@
 //! Nothing here knows what the engine does with a number. The rule of each key stands in one table,
 //! `schema`, from which reading, printing and the help in the messages all follow.
 mod check;
+mod clash;
 mod error;
 mod hw_config;
 mod random;
@@ -15,7 +16,7 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 pub use error::{ConfigErrors, Excerpt, Problem};
-pub use hw_config::HwConfig;
+pub use hw_config::{BufferKind, HwConfig, Stage};
 pub use schema::TAKEN_NAMES;
 
 /// Longest text that is read, in bytes. Chosen by us: a configuration needs 2 KiB.
@@ -64,6 +65,30 @@ pub fn load(path: &Path) -> Result<HwConfig, ConfigErrors> {
             )
         }
     }
+}
+
+/// What a later stage finds wrong with a key of a configuration that loads: (table, key), shown in its file.
+pub fn refusal(
+    path: &Path,
+    (table, key): (&str, &str),
+    found: &str,
+    expected: &str,
+    help: &str,
+) -> ConfigErrors {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let place = read::span(&text, table, key).map(|span| error::locate(&text, span));
+    let (line, column, excerpt) =
+        place.map_or((0, 0, None), |(line, column, excerpt)| (line, column, Some(excerpt)));
+    let problem = Problem {
+        line,
+        column,
+        key: schema::full_name(table, key),
+        found: found.into(),
+        expected: expected.into(),
+        help: help.into(),
+        excerpt,
+    };
+    ConfigErrors::new(&path.display().to_string(), vec![problem])
 }
 
 /// Checks the configuration `text`; `place` names its origin in the messages.

@@ -1,6 +1,6 @@
 //! Random legal configurations, for tests and for the runs that fit and judge the estimates.
-use super::HwConfig;
-use super::schema::{FIELDS, Kind, Rule};
+use super::schema::{FIELDS, Field, Kind, MOST_TREE_LEVELS, Rule};
+use super::{HwConfig, Stage};
 use crate::num::IntFormat;
 
 /// The generator splitmix64: 64 bits in, 64 bits out, the same on every machine.
@@ -33,12 +33,18 @@ impl SplitMix {
     }
 }
 
+/// Keys that stay as they are.
+const STAYS: [&str; 3] = ["kind", "macro_um2", "clock_ps"];
+/// Keys that are drawn apart.
+const APART: [&str; 2] = ["stages", "tree_levels"];
+
 impl HwConfig {
     /// A legal configuration, the same for the same arguments on every machine.
     ///
     /// Every key is drawn over its whole range on its own (`lanes` to `most_lanes`, 1 to 64; `n_max`
     /// evenly over its binary logarithm), and a draw that breaks a rule between keys is thrown
-    /// away: the result is spread evenly over the legal space.
+    /// away: the result is spread evenly over the legal space. Registers are placed by hand, not by a
+    /// clock, and the row buffer, which is no logic, is always the same.
     ///
     /// # Panics
     /// When `most_lanes` is not 1 to 64.
@@ -48,17 +54,28 @@ impl HwConfig {
         loop {
             let config = Self::draw(&mut random, seed, most_lanes);
             if config.validate().is_ok() {
-                return config;
+                return config.with_random_cuts(seed);
             }
         }
+    }
+
+    /// Registers from a generator of their own, so that the rest of a configuration is what it would be
+    /// without.
+    fn with_random_cuts(self, seed: u64) -> Self {
+        let mut random = SplitMix(!seed);
+        let chosen = random.below(1 << Stage::ALL.len());
+        let has = |&k: &usize| chosen >> k & 1 == 1;
+        let stages = (0..Stage::ALL.len()).filter(has).map(|k| Stage::ALL[k]).collect();
+        Self { stages, tree_levels: random.below(MOST_TREE_LEVELS + 1), ..self }
     }
 
     /// A configuration in which every key alone is legal.
     fn draw(random: &mut SplitMix, seed: u64, most_lanes: u32) -> Self {
         let mut config = Self { name: format!("random{seed}"), ..Self::defaults() };
-        for field in &FIELDS {
+        let is_drawn = |f: &&Field| !STAYS.contains(&f.key) && !APART.contains(&f.key);
+        for field in FIELDS.iter().filter(is_drawn) {
             match field.kind {
-                Kind::Name | Kind::Rounding => {}
+                Kind::Name | Kind::Rounding | Kind::Buffer | Kind::Stages => {}
                 Kind::Formats { allowed, set, .. } => set(&mut config, random.some(allowed)),
                 Kind::Number { rule, set, .. } => {
                     let value = match (field.key, rule) {
@@ -89,7 +106,7 @@ mod tests {
         let all: Vec<HwConfig> = (0..400).map(|seed| HwConfig::random(seed, 32)).collect();
         assert!(all.iter().all(|c| c.validate().is_ok() && c.lanes <= 32));
         assert_eq!(all[7], HwConfig::random(7, 32));
-        for field in &FIELDS {
+        for field in FIELDS.iter().filter(|field| !STAYS.contains(&field.key)) {
             let Kind::Number { rule, get, .. } = field.kind else { continue };
             let mut values: Vec<u32> = all.iter().map(get).collect();
             values.sort_unstable();

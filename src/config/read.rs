@@ -72,6 +72,12 @@ pub fn read(text: &str) -> (Option<HwConfig>, Vec<Problem>) {
     (Some(config), reading.problems)
 }
 
+/// Bytes of the value of a key, where the text sets it.
+pub fn span(text: &str, table: &str, key: &str) -> Option<Range<usize>> {
+    let document = ImDocument::parse(text).ok()?;
+    document.get(table)?.as_table_like()?.get(key)?.span()
+}
+
 /// Gives the repeated key at byte `at` another name of the same length, so that the parser goes on
 /// and every place in the text stays where it is. False when the key is not a plain one.
 fn rename_repeat(text: &mut String, at: usize, repeats: &mut BTreeMap<usize, String>) -> bool {

@@ -2,13 +2,26 @@
 use std::fmt;
 
 use super::HwConfig;
+use super::hw_config::{BufferKind, Stage};
 use crate::num::IntFormat;
 
 /// Longest name, characters.
 pub const NAME_CHARS: usize = 32;
 /// Names of the engine's modules, and of the memory, which the whole design cannot take.
-pub const TAKEN_NAMES: [&str; 8] =
-    ["core", "lane", "magnitude", "max_tree", "ram_1r1w", "scalar_unit", "sequencer", "sum_tree"];
+pub const TAKEN_NAMES: [&str; 10] = [
+    "core",
+    "lane",
+    "magnitude",
+    "max_tree",
+    "ram_1r1w",
+    "ram_1r1w_latch",
+    "ram_1r1w_macro",
+    "scalar_unit",
+    "sequencer",
+    "sum_tree",
+];
+/// Levels of a tree over 64 lanes between which there can be a register.
+pub const MOST_TREE_LEVELS: u32 = 5;
 /// The one rounding of the engine.
 pub const ROUNDING: &str = "half_up";
 /// Formats a row may arrive in.
@@ -23,7 +36,7 @@ pub struct Table {
     pub note: &'static str,
 }
 
-pub const TABLES: [Table; 7] = [
+pub const TABLES: [Table; 8] = [
     Table {
         name: "",
         note: "A mid-size engine for int8 models: 8 elements a cycle, rows of up to 4096 elements.\n\
@@ -42,6 +55,10 @@ pub const TABLES: [Table; 7] = [
                serial: fewer digit bits are smaller and slower.",
     },
     Table { name: "program", note: "Program memories." },
+    Table {
+        name: "pipeline",
+        note: "Registers that shorten the longest path. Results stay the same; rows take some cycles more.",
+    },
 ];
 
 /// Legal values of a number.
@@ -50,6 +67,7 @@ pub enum Rule {
     Range(u32, u32),
     PowerOfTwo(u32, u32),
     ZeroOrPowerOfTwo(u32, u32),
+    ZeroOrRange(u32, u32),
     EightOrSixteen,
 }
 
@@ -61,6 +79,7 @@ impl Rule {
             Rule::Range(lo, hi) => vec![lo, hi],
             Rule::PowerOfTwo(lo, hi) => powers(lo, hi).collect(),
             Rule::ZeroOrPowerOfTwo(lo, hi) => std::iter::once(0).chain(powers(lo, hi)).collect(),
+            Rule::ZeroOrRange(lo, hi) => vec![0, lo, hi],
             Rule::EightOrSixteen => vec![8, 16],
         }
     }
@@ -70,6 +89,7 @@ impl Rule {
         let value = u32::try_from(value).ok()?;
         let is_legal = match self {
             Rule::Range(lo, hi) => (lo..=hi).contains(&value),
+            Rule::ZeroOrRange(lo, hi) => value == 0 || (lo..=hi).contains(&value),
             _ => self.values().contains(&value),
         };
         is_legal.then_some(value)
@@ -102,6 +122,7 @@ impl fmt::Display for Rule {
             Rule::Range(lo, hi) => write!(f, "an integer from {lo} to {hi}"),
             Rule::PowerOfTwo(lo, hi) => write!(f, "a power of two from {lo} to {hi}"),
             Rule::ZeroOrPowerOfTwo(lo, hi) => write!(f, "0 or a power of two from {lo} to {hi}"),
+            Rule::ZeroOrRange(lo, hi) => write!(f, "0 or an integer from {lo} to {hi}"),
             Rule::EightOrSixteen => write!(f, "8 or 16"),
         }
     }
@@ -117,6 +138,8 @@ pub enum Kind {
         get: fn(&HwConfig) -> &[IntFormat],
         set: fn(&mut HwConfig, Vec<IntFormat>),
     },
+    Stages,
+    Buffer,
     Number {
         rule: Rule,
         get: fn(&HwConfig) -> u32,
@@ -136,6 +159,13 @@ impl Kind {
             Kind::Formats { allowed, .. } => {
                 format!("a list, without repeats, of at least one of {}", list(allowed))
             }
+            Kind::Stages => format!("a list, without repeats, of {}", words(&Stage::names())),
+            Kind::Buffer => {
+                let quoted: Vec<String> =
+                    BufferKind::ALL.iter().map(|k| format!("\"{}\"", k.text())).collect();
+                let quoted: Vec<&str> = quoted.iter().map(String::as_str).collect();
+                words(&quoted).replace(" and ", " or ")
+            }
             Kind::Number { rule, .. } => rule.to_string(),
         }
     }
@@ -149,6 +179,12 @@ impl Kind {
                 let quoted: Vec<String> = get(config).iter().map(|f| format!("\"{f}\"")).collect();
                 format!("[{}]", quoted.join(", "))
             }
+            Kind::Stages => {
+                let quoted: Vec<String> =
+                    config.stages.iter().map(|s| format!("\"{}\"", s.text())).collect();
+                format!("[{}]", quoted.join(", "))
+            }
+            Kind::Buffer => format!("\"{}\"", config.buffer_kind.text()),
             Kind::Number { get, .. } => get(config).to_string(),
         }
     }
@@ -157,6 +193,11 @@ impl Kind {
 /// `s8, u8 and s16`, in words.
 pub fn list(formats: &[IntFormat]) -> String {
     let names: Vec<String> = formats.iter().map(IntFormat::to_string).collect();
+    words(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// `a, b and c`.
+pub fn words(names: &[&str]) -> String {
     match names.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => names.concat(),
@@ -198,10 +239,10 @@ macro_rules! formats {
     };
 }
 
-use Rule::{EightOrSixteen, PowerOfTwo, Range, ZeroOrPowerOfTwo};
+use Rule::{EightOrSixteen, PowerOfTwo, Range, ZeroOrPowerOfTwo, ZeroOrRange};
 
 #[rustfmt::skip]
-pub static FIELDS: [Field; 17] = [
+pub static FIELDS: [Field; 22] = [
     Field { table: "", key: "name", is_required: true, kind: Kind::Name,
         note: "Name of the top module; not that of a part of the engine such as core or lane" },
     number!("engine", lanes, true, Range(1, 64), "Elements taken each cycle"),
@@ -219,6 +260,10 @@ pub static FIELDS: [Field; 17] = [
         "Fraction bits of the exponential's argument, at most multiplier_bits - 5 and output + 4"),
     number!("row_buffer", element_bits, false, EightOrSixteen,
         "Width of an element, bits, at least the widest input; 16 can keep exponentials"),
+    Field { table: "row_buffer", key: "kind", is_required: false, kind: Kind::Buffer,
+        note: "What the two banks are made of; a macro is a module to be replaced" },
+    number!("row_buffer", macro_um2, false, ZeroOrRange(1, 1_000_000_000),
+        "Area of one bank's macro, um^2; 0 takes the density of the technology"),
     number!("scalar", digit_bits, false, Range(2, 15),
         "Bits of the serial operand that the multiplier takes each cycle"),
     number!("scalar", rsqrt_segments, false, PowerOfTwo(4, 256),
@@ -231,6 +276,12 @@ pub static FIELDS: [Field; 17] = [
         "Newton steps after the reciprocal root's table"),
     number!("program", vector_words, false, Range(4, 64), "Micro-ops of the vector program"),
     number!("program", scalar_words, false, Range(16, 256), "Micro-ops of the scalar program"),
+    number!("pipeline", clock_ps, false, ZeroOrRange(100, 1_000_000),
+        "Clock period for which registers are placed, ps; 0 leaves them to stages and tree_levels"),
+    Field { table: "pipeline", key: "stages", is_required: false, kind: Kind::Stages,
+        note: "Places that get a register" },
+    number!("pipeline", tree_levels, false, Range(0, MOST_TREE_LEVELS),
+        "Levels of a reduction tree between two registers; 0 for none"),
 ];
 
 /// The keys of one table, in order.

@@ -4,13 +4,14 @@ use super::cases::{Case, Random};
 use super::programs::{self, PortBits};
 use super::template::{Values, fill};
 use super::{EmitError, Options};
+use crate::config::BufferKind;
 use crate::engine::Engine;
 use crate::engine::core::parameter_address_bits;
 use crate::engine::shell::{Space, index_bits};
 use crate::program::library;
-use crate::rtl::Module;
 use crate::rtl::names;
 use crate::rtl::verilog::{self, Dialect, Style};
+use crate::rtl::{MemoryKind, Module};
 use crate::simulate::Simulator;
 use crate::simulate::record::{Layout, Recorder, Wire};
 use serde::{Deserialize, Serialize};
@@ -94,7 +95,8 @@ fn check_names(top: &Module, style: &Style) -> Result<(), EmitError> {
     fn visit(m: &Module, top: &Module, style: &Style) -> Result<(), String> {
         names::check_module(&m.name, &style.module_name(&m.name))?;
         for i in &m.instances {
-            if i.module.name == top.name || top.name == "ram_1r1w" {
+            let is_memory = MemoryKind::ALL.iter().any(|kind| kind.module() == top.name);
+            if i.module.name == top.name || is_memory {
                 return Err(format!("`{}` is a part of every engine; rename it", top.name));
             }
             visit(&i.module, top, style)?;
@@ -161,9 +163,9 @@ pub fn all(engine: &Engine, options: &Options) -> Result<All, EmitError> {
     let tb = format!("tb/{}.{kind}", names.bench);
     files.push((tb.clone(), text));
     files.push(("filelist.f".into(), rtl.iter().map(|f| format!("{f}\n")).collect()));
-    files.push(("synth.ys".into(), synthesis(&top, &rtl, options.dialect)?));
-    let ram = format!("rtl/{}.{kind}", style.memory_name());
-    files.push(("README.txt".into(), readme(engine, &layout, &names, &tb, &ram, options)?));
+    files.push(("synth.ys".into(), synthesis(&top, &rtl, engine, &style)?));
+    let memories = memories(engine, &style);
+    files.push(("README.txt".into(), readme(engine, &layout, &names, &tb, &memories, options)?));
     files.sort();
 
     let entries = files.iter().map(|(name, text)| FileEntry {
@@ -226,10 +228,39 @@ fn port_bits(layout: &Layout) -> PortBits {
     }
 }
 
-fn synthesis(top: &str, rtl: &[String], dialect: Dialect) -> Result<String, EmitError> {
-    let read = if dialect == Dialect::SystemVerilog { "read_verilog -sv" } else { "read_verilog" };
+/// The files of the memories, and what to do with them.
+fn memories(engine: &Engine, style: &Style) -> String {
+    let file = |kind| format!("rtl/{}.{}", style.memory_name(kind), style.dialect.extension());
+    let plain =
+        format!("{} is a memory template to be replaced by a macro", file(MemoryKind::Registers));
+    let pad = " ".repeat(16);
+    match engine.config.buffer_kind {
+        BufferKind::FlipFlops => plain,
+        BufferKind::Latches => {
+            format!("{plain},\n{pad}{} holds the row banks in latches", file(MemoryKind::Latches))
+        }
+        BufferKind::Macro => {
+            let macros = file(MemoryKind::Macro);
+            format!("{plain},\n{pad}{macros} is where the macro of the row banks goes")
+        }
+    }
+}
+
+fn synthesis(
+    top: &str,
+    rtl: &[String],
+    engine: &Engine,
+    style: &Style,
+) -> Result<String, EmitError> {
+    let is_sv = style.dialect == Dialect::SystemVerilog;
+    let read = if is_sv { "read_verilog -sv" } else { "read_verilog" };
     let read: Vec<String> = rtl.iter().map(|f| format!("{read} \"{f}\"")).collect();
-    let values = Values::from([("top", top.to_string()), ("read", read.join("\n"))]);
+    // Latches are only where they are meant.
+    let but = match engine.config.buffer_kind {
+        BufferKind::Latches => format!(" *{}*/* %d", style.memory_name(MemoryKind::Latches)),
+        _ => String::new(),
+    };
+    let values = Values::from([("top", top.to_string()), ("read", read.join("\n")), ("but", but)]);
     fill("synth.ys", include_str!("../../rtl_templates/synth.ys"), &values)
 }
 
@@ -238,7 +269,7 @@ fn readme(
     layout: &Layout,
     names: &Names,
     tb: &str,
-    ram: &str,
+    memories: &str,
     options: &Options,
 ) -> Result<String, EmitError> {
     let config = &engine.config;
@@ -268,11 +299,19 @@ fn readme(
     for (k, w) in layout.outputs.iter().enumerate() {
         line(format!("compare {}_o", w.name), layout.mask_low + k as u32, None);
     }
+    let turns = match engine.cuts.group() {
+        1 => String::new(),
+        n => format!(
+            "; bit\n  {} makes a body's micro-ops wait for each other instead of serving {n} chunks in turn",
+            w.chunk + 1
+        ),
+    };
     let values = Values::from([
         ("top", names.top.clone()),
         ("bench", names.bench.clone()),
         ("tb", tb.to_string()),
-        ("ram", ram.to_string()),
+        ("memories", memories.to_string()),
+        ("turns", turns),
         ("lanes", config.lanes.to_string()),
         ("n_max", config.n_max.to_string()),
         ("config", config.name.clone()),

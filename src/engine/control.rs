@@ -1,5 +1,7 @@
 //! The sequencer: loads rows into the two banks, runs passes on the lanes and blocks on the scalar
 //! unit. Nothing here depends on data, so timing does not.
+use super::cuts::Cuts;
+use super::turns::{Turns, Walk};
 use super::widths::Widths;
 use crate::num::Interval;
 use crate::rtl::{Module, Net, Word};
@@ -39,18 +41,18 @@ impl<'a> PerRow<'a> {
 }
 
 /// Describes the sequencer for program stores of the given sizes.
-pub fn describe(w: &Widths, vector_words: u32, scalar_words: u32) -> Rc<Module> {
+pub fn describe(w: &Widths, cuts: &Cuts, vector_words: u32, scalar_words: u32) -> Rc<Module> {
     let net = Net::new(
         "sequencer",
         "src/engine/control.rs, fn describe",
         "loads rows, runs passes on the lanes and blocks on the scalar unit.\n\
          Two rows are in flight; at the end of a pass the older row goes on if it can.",
     );
-    words(&net, w, vector_words, scalar_words);
+    words(&net, w, cuts, vector_words, scalar_words);
     net.finish()
 }
 
-fn words(net: &Net, w: &Widths, vector_words: u32, scalar_words: u32) {
+fn words(net: &Net, w: &Widths, cuts: &Cuts, vector_words: u32, scalar_words: u32) {
     let bit = Interval::unsigned(1);
     let (v_bits, s_bits) = counter_bits(vector_words, scalar_words);
     let (v_pc, s_pc) = (Interval::unsigned(v_bits), Interval::unsigned(s_bits));
@@ -71,6 +73,10 @@ fn words(net: &Net, w: &Widths, vector_words: u32, scalar_words: u32) {
     let s_mul = net.input("s_mul", bit, "the scalar micro-op is a product");
     let s_take = net.input("s_take", bit, "the scalar micro-op takes the sums");
     let s_end = net.input("s_end", bit, "last micro-op of the scalar block");
+    let s_adds =
+        cuts.scalar.then(|| net.input("s_adds", bit, "the scalar micro-op uses the adder"));
+    let spaced = (cuts.group() > 1)
+        .then(|| net.input("spaced", bit, "chunks take no turns: a body waits for each micro-op"));
 
     let is_free = PerRow::new(net, "is_free", bit, 1);
     let wants_scalar = PerRow::new(net, "wants_scalar", bit, 0);
@@ -83,6 +89,7 @@ fn words(net: &Net, w: &Widths, vector_words: u32, scalar_words: u32) {
     let run_chunk = net.state("run_chunk", chunk, 1, Some(0));
     let run_pc = net.state("run_pc", v_pc, 1, Some(0));
     let body_pc = net.state("body_pc", v_pc, 1, Some(0));
+    let turns = spaced.map(|spaced| Turns::new(net, cuts.group(), chunk, spaced));
     let sums_are_full = net.state("sums_are_full", bit, 1, Some(0));
     let is_busy = net.state("scalar_is_busy", bit, 1, Some(0));
     let s_row = net.state("scalar_row", bit, 1, Some(0));
@@ -94,7 +101,8 @@ fn words(net: &Net, w: &Widths, vector_words: u32, scalar_words: u32) {
 
     net.section("The loader: a bank is written when its row is done with it, chunk by chunk.");
     let row_is_free = is_free.of(load_row, "load_row_is_free");
-    let trails = is_running & v_release & run_row.equal(load_row) & load_chunk.less(run_chunk);
+    let behind = turns.as_ref().map_or(run_chunk, Turns::first);
+    let trails = is_running & v_release & run_row.equal(load_row) & load_chunk.less(behind);
     let in_ready = (is_set_up & (row_is_free | trails | is_skipping)).named("in_ready");
     let taken = in_valid & in_ready;
     let load = (taken & !is_skipping).named("load");
@@ -112,18 +120,27 @@ fn words(net: &Net, w: &Widths, vector_words: u32, scalar_words: u32) {
     net.drive(load_row, (!load_row).named("load_row_d"), Some(is_loaded));
 
     net.section("The lanes: the micro-op under way and what it ends.");
-    let step = (is_running & !hold).named("step");
+    let moves = is_running & !hold;
+    let step = match &turns {
+        None => moves.named("step"),
+        Some(turns) => turns.step(moves.named("moves")),
+    };
     let is_last_chunk = run_chunk.equal(last_index).named("run_is_last_chunk");
     let body_end = (step & v_end).named("body_end");
     let pass_end = (body_end & is_last_chunk).named("pass_end");
     let row_end = (pass_end & v_last).named("row_end");
     let goes_on = (pass_end & !v_last).named("row_goes_on");
+    let known = row_is_known(net, cuts, w.lanes, [is_loaded, load_row]);
+    let summed = sums_are_in(net, cuts, w.lanes, hold, [goes_on, run_row]);
 
     net.section("The scalar unit: the block under way.");
     let last_digit = digit.equals(i64::from(w.digits));
-    let s_done = (is_busy & (!s_mul | last_digit)).named("scalar_op_done");
+    // With a register at its operands the adder takes a second cycle.
+    let adds_first = s_adds.map(|s_adds| (s_adds & digit.equals(0)).named("adder_reads"));
+    let more = adds_first.map_or(s_mul & !last_digit, |reads| (s_mul & !last_digit) | reads);
+    let s_done = (is_busy & !more).named("scalar_op_done");
     let block_end = (s_done & s_end).named("block_end");
-    let steps = (is_busy & s_mul & !last_digit).named("digit_steps");
+    let steps = (is_busy & more).named("digit_steps");
     let digit_up = (digit + one).named("digit_up").fit(Interval::new(1, i64::from(w.digits) + 1));
     let digit_next = steps.mux(digit_up, zero).named("digit_d").fit(digits);
     net.drive(digit, digit_next, None);
@@ -154,13 +171,13 @@ fn words(net: &Net, w: &Widths, vector_words: u32, scalar_words: u32) {
     let start_row = eldest_wants.mux(eldest, !eldest).named("pass_row");
     let start_pc = pass_start.of(start_row, "pass_from");
     let v_up = (run_pc + one).named("run_pc_up").bits(0, v_bits);
-    let pc_on = body_end.mux(body_pc, v_up).named("run_pc_on");
-    let pc_next = starts.mux(start_pc, step.mux(pc_on, run_pc).named("run_pc_hold"));
-    let pc_next = pc_next.named("run_pc_d");
     let chunk_up = (run_chunk + one).named("run_chunk_up").bits(0, w.chunk);
-    // The chunk after the last is the first: addresses stay inside the row.
-    let chunk_after = is_last_chunk.mux(zero, chunk_up).named("run_chunk_after");
-    let chunk_on = body_end.mux(chunk_after, run_chunk).named("run_chunk_on");
+    let walk = Walk { pc: run_pc, up: v_up, body: body_pc, chunk: run_chunk, chunk_up };
+    let (pc_on, chunk_on) = match &turns {
+        None => walk.alone(net, step, body_end, is_last_chunk),
+        Some(turns) => turns.walk(&walk, moves, v_end, is_last_chunk, starts),
+    };
+    let pc_next = starts.mux(start_pc, pc_on).named("run_pc_d");
     let chunk_next = starts.mux(zero, chunk_on).named("run_chunk_d");
     let row_next = starts.mux(start_row, run_row).named("run_row_d");
     net.drive(run_pc, pc_next, None);
@@ -181,7 +198,7 @@ fn words(net: &Net, w: &Widths, vector_words: u32, scalar_words: u32) {
     wants_scalar.drive(
         net,
         "wants_scalar",
-        &[(s_start_row, s_starts, zero), (load_row, is_loaded, one), (run_row, goes_on, one)],
+        &[(s_start_row, s_starts, zero), (known[1], known[0], one), (summed[1], summed[0], one)],
     );
     wants_pass.drive(net, "wants_pass", &[(start_row, starts, zero), (s_row, block_end, one)]);
     let after_pass = row_end.mux(zero, v_up).named("pass_start_after");
@@ -190,28 +207,64 @@ fn words(net: &Net, w: &Widths, vector_words: u32, scalar_words: u32) {
 
     net.section("What the data path is told.");
     let at_start = load_chunk.equals(0).named("load_is_first");
-    net.output("in_ready", in_ready, "the offered beat is taken");
-    net.output("load", load, "a chunk is written");
-    net.output("load_row", load_row, "row (bank) that is loaded");
-    net.output("load_chunk", load_chunk, "index of the chunk that is loaded");
-    net.output("load_first", at_start, "first chunk of the row");
-    net.output("load_last", is_last, "last chunk of the row");
-    net.output("row_is_loaded", is_loaded, "the row is complete with this beat");
-    net.output("length_is_wrong", is_wrong, "the row's length is not the descriptor's");
-    net.output("step", step, "a micro-op is carried out");
-    net.output("run_row", run_row, "row on the lanes");
-    net.output("run_chunk", run_chunk, "chunk on the lanes");
-    net.output("run_is_first", run_chunk.equals(0).named("run_is_first_chunk"), "first chunk");
-    net.output("run_is_last", is_last_chunk, "last chunk of the row");
-    net.output("fetch", (!hold).named("fetch"), "the next micro-op and chunk are read");
-    net.output("fetch_pc", pc_next, "address of the next vector micro-op");
-    net.output("fetch_chunk", chunk_next, "chunk of the next micro-op");
-    net.output("fetch_row", row_next, "row of the next micro-op");
-    net.output("scalar_on", is_busy, "a scalar micro-op is under way");
-    net.output("scalar_row", s_row, "row on the scalar unit");
-    net.output("scalar_pc", s_next, "address of the next scalar micro-op");
-    net.output("digit_first", digit.equals(0).named("digit_is_first"), "operands are read");
+    let give = |name: &str, word: Word<'_>, doc: &str| net.output(name, word.pinned(), doc);
+    give("in_ready", in_ready, "the offered beat is taken");
+    give("load", load, "a chunk is written");
+    give("load_row", load_row, "row (bank) that is loaded");
+    give("load_chunk", load_chunk, "index of the chunk that is loaded");
+    give("load_first", at_start, "first chunk of the row");
+    give("load_last", is_last, "last chunk of the row");
+    give("row_is_loaded", is_loaded, "the row is complete with this beat");
+    give("length_is_wrong", is_wrong, "the row's length is not the descriptor's");
+    give("step", step, "a micro-op is carried out");
+    give("run_row", run_row, "row on the lanes");
+    give("run_chunk", run_chunk, "chunk on the lanes");
+    give("run_is_first", run_chunk.equals(0).named("run_is_first_chunk"), "first chunk");
+    give("run_is_last", is_last_chunk, "last chunk of the row");
+    give("fetch", (!hold).named("fetch"), "the next micro-op and chunk are read");
+    give("fetch_pc", pc_next, "address of the next vector micro-op");
+    give("fetch_chunk", chunk_next, "chunk of the next micro-op");
+    give("fetch_row", row_next, "row of the next micro-op");
+    give("scalar_on", is_busy, "a scalar micro-op is under way");
+    give("scalar_row", s_row, "row on the scalar unit");
+    give("scalar_pc", s_next, "address of the next scalar micro-op");
+    give("digit_first", digit.equals(0).named("digit_is_first"), "operands are read");
     let no_load = at_start & !is_skipping;
     let both_free = is_free.q[0] & is_free.q[1];
-    net.output("idle", (both_free & no_load & !is_running).named("idle"), "no row is inside");
+    give("idle", (both_free & no_load & !is_running).named("idle"), "no row is inside");
+}
+
+/// The end of a row's load and the row, (when, row), in the cycle in which its maximum is known.
+fn row_is_known<'a>(
+    net: &'a Net,
+    cuts: &Cuts,
+    lanes: u32,
+    [is_loaded, row]: [Word<'a>; 2],
+) -> [Word<'a>; 2] {
+    let (pipe, stage) = (net.pipe(None), cuts.maximum(lanes));
+    pipe.leave([pipe.delay_valid(is_loaded, stage), pipe.delay(row.pinned(), stage)])
+}
+
+/// The end of a pass and its row, (when, row), in the cycle in which the pass's sums are as far as they would
+/// be without cuts: through the stages of the lanes, which `hold` stops, then through those of the tree.
+fn sums_are_in<'a>(
+    net: &'a Net,
+    cuts: &Cuts,
+    lanes: u32,
+    hold: Word<'a>,
+    [goes_on, row]: [Word<'a>; 2],
+) -> [Word<'a>; 2] {
+    if cuts.root(lanes) == 0 {
+        return [goes_on, row];
+    }
+    let advance = (!hold).named("advance").unranked();
+    let (held, free) = (net.pipe(Some(advance)), net.pipe(None));
+    let mut ended = held.delay_valid(goes_on, cuts.leaves());
+    let row = held.delay(row.pinned(), cuts.leaves());
+    if cuts.leaves() > 0 {
+        ended = (ended & advance).named("row_leaves");
+    }
+    let ended = free.delay_valid(free.enter(ended), cuts.root(lanes));
+    let row = free.delay(free.enter(row), cuts.root(lanes));
+    free.leave([ended, row])
 }

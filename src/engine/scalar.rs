@@ -3,6 +3,7 @@
 //!
 //! A g register is a signed word of W bits: an integer, or a fraction with W - 2 fraction bits. The
 //! accumulator A has F fraction bits and works modulo 2^width; the programs keep it in range.
+use super::cuts::Cuts;
 use super::tables::Tables;
 use super::widths::{GUARD, Widths};
 use crate::isa::{AluA, AluB, Dst, FieldSet, ScalarKind, Table as TableCode, X, Y};
@@ -43,17 +44,23 @@ fn normalise<'a>(net: &'a Net, word: Word<'a>, width: u32, keep: u32) -> (Word<'
 }
 
 /// Describes the scalar unit.
-pub fn describe(w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool) -> Rc<Module> {
+pub fn describe(
+    w: &Widths,
+    tables: &Tables,
+    cuts: &Cuts,
+    fields: &FieldSet,
+    newton: bool,
+) -> Rc<Module> {
     let net = Net::new(
         "scalar_unit",
         "src/engine/scalar.rs, fn describe",
         "turns the sums of a pass into the row's mantissa, shift and addend.",
     );
-    words(&net, w, tables, fields, newton);
+    words(&net, w, tables, cuts, fields, newton);
     net.finish()
 }
 
-fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool) {
+fn words(net: &Net, w: &Widths, tables: &Tables, cuts: &Cuts, fields: &FieldSet, newton: bool) {
     let bit = Interval::unsigned(1);
     let reg = Interval::signed(w.scalar);
     let acc = Interval::signed(w.accumulator);
@@ -155,13 +162,23 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
         .named("product_y")
         .bits(0, w.scalar);
     let is_mul = on & is(ScalarKind::Mul);
+    let mut first_operand =
+        net.select(a_select, &[zero, a, ga, immediate, intercept]).named("adder_a");
+    let mut x = x;
+    if cuts.scalar {
+        // The multiplier and the adder take turns, so one register serves both.
+        let read = is(ScalarKind::Mul).mux(x, first_operand).named("operand_d");
+        let operand = net.state("operand", read.ty(), 1, None);
+        net.drive(operand, read, Some((on & first).named("operand_en")));
+        (x, first_operand) = (operand.signed_bits(0, w.scalar), operand);
+    }
     let d = w.scalar / w.digits;
     // The last digit carries the sign: it is the one that leaves no other behind.
-    let count = net.state("digits_left", Interval::new(0, i64::from(w.digits)), 1, None);
-    let counted = (count - net.constant(1)).named("digits_left_down");
-    let counted = counted.fit(Interval::new(-1, i64::from(w.digits) - 1));
+    let count_bits = Interval::new(0, i64::from(w.digits)).width();
+    let count = net.state("digits_left", Interval::unsigned(count_bits), 1, None);
+    // Below 0 nobody looks: the register holds.
+    let counted = (count - net.constant(1)).named("digits_left_down").bits(0, count_bits);
     let counted = first.mux(net.constant(i64::from(w.digits)), counted).named("digits_left_d");
-    let counted = counted.fit(Interval::new(0, i64::from(w.digits)));
     net.drive(count, counted, Some(is_mul));
     let is_last = count.equals(1);
     let digit = is_last.mux(low.signed_bits(0, d), low.bits(0, d)).named("product_digit");
@@ -179,7 +196,6 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
     let product = product.signed_bits(0, w.accumulator);
     let product_f = product.bits(0, w.accumulator - f).shift_left(f);
     let product_f = product_f.signed_bits(0, w.accumulator);
-    let first_operand = net.select(a_select, &[zero, a, ga, immediate, intercept]).named("adder_a");
     let second = net.select(b_select, &[zero, product, product_f, above]).named("adder_b_plain");
     let inverted = (net.constant(-1) - second).named("adder_b_inverted");
     let second = subtract.mux(inverted, second).named("adder_b");
@@ -230,7 +246,8 @@ fn words(net: &Net, w: &Widths, tables: &Tables, fields: &FieldSet, newton: bool
 
     net.section("What the registers take.");
     let takes = (on & is(ScalarKind::Take)).named("takes");
-    let adds = (on & is(ScalarKind::Alu)).named("adds");
+    let adds = on & is(ScalarKind::Alu);
+    let adds = if cuts.scalar { adds & !first } else { adds }.named("adds");
     let total_f =
         flag.mux(total.bits(0, w.accumulator - f).shift_left(f), total).named("total_used");
     let a_next =

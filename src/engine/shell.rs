@@ -1,5 +1,7 @@
 //! The shell: AXI4-Stream names, the load port's address map, the descriptor, counters and sticky bits.
 use super::core::{parameter_address_bits, without_immediate};
+use super::cuts::Cuts;
+use super::tree::reduce;
 use super::widths::Widths;
 use crate::config::HwConfig;
 use crate::isa::FieldSet;
@@ -13,7 +15,8 @@ pub enum Space {
     Vector = 0,
     Scalar = 1,
     Parameters = 2,
-    /// The word holds the last chunk's index and, above it, the parameter bank. Written last.
+    /// The word holds the last chunk's index, above it the parameter bank and, where chunks take turns, one
+    /// bit that says that they do not. Written last.
     Descriptor = 3,
 }
 
@@ -27,6 +30,7 @@ pub fn index_bits(config: &HwConfig, w: &Widths) -> u32 {
 pub fn describe(
     config: &HwConfig,
     w: &Widths,
+    cuts: &Cuts,
     core: &Rc<Module>,
     vector: &FieldSet,
     scalar: &FieldSet,
@@ -36,7 +40,7 @@ pub fn describe(
         "src/engine/shell.rs, fn describe",
         "integer vector engine for LayerNorm, RMSNorm and Softmax, behind AXI4-Stream ports.",
     );
-    words(&net, config, w, core, vector, scalar);
+    words(&net, config, w, cuts, core, vector, scalar);
     net.finish()
 }
 
@@ -44,6 +48,7 @@ fn words(
     net: &Net,
     config: &HwConfig,
     w: &Widths,
+    cuts: &Cuts,
     core: &Rc<Module>,
     vector: &FieldSet,
     scalar: &FieldSet,
@@ -61,7 +66,8 @@ fn words(
     let load_valid = net.input("load_valid", bit, "a word is offered to the load port");
     let load_address = net.input("load_address", unsigned(index + 2), "space, then index");
     let low = without_immediate(scalar).width();
-    let word_bits = vector.width().max(low).max(w.chunk + 1);
+    let takes_turns = cuts.group() > 1;
+    let word_bits = vector.width().max(low).max(w.chunk + 1 + u32::from(takes_turns));
     let load_word = net.input("load_word", unsigned(word_bits), "the word, or the descriptor");
     let immediate_ty = Interval::signed(w.scalar);
     let immediate = net.input("load_immediate", immediate_ty, "immediate of a scalar word");
@@ -93,6 +99,11 @@ fn words(
     net.drive(is_set, net.constant(1), Some(descriptor_we));
     net.drive(last_index, load_word.bits(0, w.chunk), Some(descriptor_we));
     net.drive(bank, load_word.bit(w.chunk), Some(descriptor_we));
+    let spaced = takes_turns.then(|| {
+        let spaced = net.state("is_spaced", bit, 1, Some(0));
+        net.drive(spaced, load_word.bit(w.chunk + 1), Some(descriptor_we));
+        ("spaced", spaced)
+    });
     net.drive(tail, load_tail, Some(descriptor_we));
 
     net.section("Output register: while it is full and not taken, the lanes hold.");
@@ -100,32 +111,29 @@ fn words(
     let hold = (valid & !m_tready).named("hold");
 
     net.section("Core.");
-    let outs = net.instance(
-        "core",
-        core,
-        1,
-        &[
-            ("set_up", set_up),
-            ("last_index", last_index),
-            ("tail", tail),
-            ("bank", bank),
-            ("in_valid", s_tvalid),
-            ("in_data", s_tdata),
-            ("in_keep", s_tkeep),
-            ("in_k", s_k),
-            ("in_last", s_tlast),
-            ("hold", hold),
-            ("vector_we", vector_we),
-            ("scalar_we", scalar_we),
-            ("parameter_we", parameter_we),
-            ("address", load_address.bits(0, index)),
-            ("vector_word", load_word.bits(0, vector.width())),
-            ("scalar_word", load_word.bits(0, low)),
-            ("immediate", immediate),
-            ("gamma", gamma),
-            ("beta", beta),
-        ],
-    );
+    let mut inputs = vec![
+        ("set_up", set_up),
+        ("last_index", last_index),
+        ("tail", tail),
+        ("bank", bank),
+        ("in_valid", s_tvalid),
+        ("in_data", s_tdata),
+        ("in_keep", s_tkeep),
+        ("in_k", s_k),
+        ("in_last", s_tlast),
+        ("hold", hold),
+        ("vector_we", vector_we),
+        ("scalar_we", scalar_we),
+        ("parameter_we", parameter_we),
+        ("address", load_address.bits(0, index)),
+        ("vector_word", load_word.bits(0, vector.width())),
+        ("scalar_word", load_word.bits(0, low)),
+        ("immediate", immediate),
+        ("gamma", gamma),
+        ("beta", beta),
+    ];
+    inputs.extend(spaced);
+    let outs = net.instance("core", core, 1, &inputs);
     let core_out = |name: &str| {
         outs[core.outputs.iter().position(|(n, _)| n == name).expect("an output of the core")]
     };
@@ -143,16 +151,14 @@ fn words(
     let (data, keep, last) = (held("out_data"), held("out_keep"), held("out_last"));
     let (first, masked, over) = (held("out_first"), held("out_masked"), held("out_saturated"));
     let sent = (valid & m_tready).named("beat_is_sent");
-    let count = (0..lanes)
-        .map(|k| over.lane(k))
-        .enumerate()
-        .reduce(|(_, a), (k, b)| (k, (a + b).named(&format!("count_{k}x"))))
-        .expect("a lane")
-        .1;
+    let pipe = net.pipe(None);
+    let each = (0..lanes).map(|k| over.lane(k)).collect();
+    let count = reduce(&pipe, 0, each, |a, b, tag| (a + b).named(&format!("count_{tag}x")));
     let saturations = net.state("saturations", unsigned(32), 1, Some(0));
     let up = (saturations + count).named("saturations_up");
     let most = net.constant(unsigned(32).hi);
-    let is_full = most.less(up).named("saturations_are_full");
+    // Bit 32 is set from 2^32 on, the sum being far below 2^33.
+    let is_full = up.bit(32).named("saturations_are_full");
     let up = is_full.mux(most, up).named("saturations_bounded").fit(unsigned(32));
     let next = sent.mux(up, saturations).named("saturations_on");
     let next = clear.mux(net.constant(0), next).named("saturations_d");

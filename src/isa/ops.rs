@@ -49,8 +49,9 @@ symbols! {
 /// Addend of the multiply-add.
 C { Zero = "0", /** The row's addend c (set by `setc`). */ Row = "c", /** Intercept of the segment. */ Intercept = "icpt" }}
 symbols! {
-/// What is shifted right: the multiply-add's result, or the exponential's mantissa in one of two places.
-Source { Product = "product", /** Leading one at the sum's weight. */ ExpSum = "exp_sum", /** Leading one at the output's top. */ ExpOut = "exp_out" }}
+/// What is shifted right: the multiply-add's result, or the exponential's mantissa with its leading one at
+/// the sum's weight.
+Source { Product = "product", Exp = "exp" }}
 symbols! {
 /// Amount of the right shift.
 Shift {
@@ -69,7 +70,8 @@ Shift {
 }}
 symbols! {
 /// What the lane register T takes.
-T { Keep = "-", /** The low P bits of the shifted value. */ Value = "t", /** The shifted value as a non-positive exponent, saturated at -31. */ Exponent = "exp" }}
+T { Keep = "-", /** The low P bits of the shifted value. */ Value = "t", /** The shifted value as a non-positive
+    exponent, saturated at the lowest; the lowest where the element is masked. */ Exponent = "exp" }}
 symbols! {
 /// What the reduction tree adds.
 Reduce { None = "-", /** The shifted value. */ Sum = "sum", /** The value and, above it, the element x. */ Pair = "pair" }}
@@ -130,7 +132,7 @@ impl VectorOp {
             ("p", 2),
             ("q", 2),
             ("c", 2),
-            ("source", 2),
+            ("source", 1),
             ("shift", 3),
             ("amount±", 7),
             ("t", 2),

@@ -1,5 +1,6 @@
 //! Binding: a program, an engine, a row length and scales give the words that the load port takes.
 use super::precision;
+use super::turns::may_take_turns;
 use crate::engine::Engine;
 use crate::engine::widths::{GUARD, OUTPUT_FRACTION};
 use crate::isa::{Block, Family, Out, Program, Q, Reduce, ScalarKind, Shift, VectorOp};
@@ -40,6 +41,10 @@ pub struct Loaded {
     pub scalar_words: Vec<(i64, i64)>,
     /// Index of the last chunk.
     pub last_index: u32,
+    /// The chunks of some body take no turns; only on an engine whose chunks otherwise do.
+    pub is_spaced: bool,
+    /// The word that describes a row to the engine.
+    pub descriptor: i64,
     /// Elements of the last chunk, 1 to L.
     pub tail: u32,
     /// Every constant with its value, for reports.
@@ -104,6 +109,7 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
     let (mut vector, mut scalar) = (vec![], vec![]);
     let (mut vector_text, mut scalar_text) = (vec![], vec![]);
     let (mut body_slots, mut block_cycles) = (vec![], vec![]);
+    let mut is_spaced = false;
     let last_body = program.blocks.len() - 1;
     // Line that reduces in the pass before, if any.
     let mut reduced = None;
@@ -135,10 +141,7 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
                 }
                 ops.last_mut().expect("an op").0.end = true;
                 let digits = w.digits;
-                let cycles = |op: &crate::isa::ScalarOp| match op.kind {
-                    ScalarKind::Mul => digits + 1,
-                    _ => 1,
-                };
+                let cycles = |op: &crate::isa::ScalarOp| engine.cuts.scalar_op(op.kind, digits);
                 block_cycles.push(ops.iter().map(|(op, ..)| cycles(op)).sum());
                 for (op, line, text) in ops {
                     let values = op.values();
@@ -153,6 +156,7 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
             }
             Block::Vector(lines) => {
                 body_slots.push(lines.len() as u32);
+                let mut body = vec![];
                 reduced = lines.iter().find(|l| l.op.reduce != Reduce::None).map(|l| l.line);
                 for (k, l) in lines.iter().enumerate() {
                     let mut op = l.op;
@@ -176,6 +180,7 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
                     }
                     op.end = k + 1 == lines.len();
                     op.last = i == last_body;
+                    body.push(op);
                     let values = op.values();
                     engine.vector_fields.encode(&values).map_err(|f| {
                         let name = engine.vector_fields.fields[f].name;
@@ -184,6 +189,7 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
                     vector.push(values);
                     vector_text.push(l.text.clone());
                 }
+                is_spaced |= engine.cuts.group() > 1 && !may_take_turns(&body);
             }
         }
     }
@@ -220,6 +226,8 @@ pub fn bind(program: &Program, engine: &Engine, binding: &Binding) -> Result<Loa
         vector_words,
         scalar_words,
         last_index: chunks - 1,
+        is_spaced,
+        descriptor: i64::from(chunks - 1) + (i64::from(is_spaced) << (w.chunk + 1)),
         tail: binding.row_len - (chunks - 1) * lanes,
         constants: names.into_iter().collect(),
         binding: binding.clone(),

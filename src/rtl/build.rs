@@ -3,7 +3,8 @@
 //! Arithmetic widens its interval exactly, so nothing overflows unless a `fit` or `saturate` says so.
 //! Words of different pipeline ranks cannot be combined. A wrong description panics with both names: it
 //! is a fault of ours, never of a user.
-use super::module::{Instance, Memory, MemoryField, Module, Node, NodeId, Op};
+use super::module::{Instance, Memory, MemoryField, MemoryKind, Module, Node, NodeId, Op};
+use super::pipe::{Pipe, Rank, meet, through};
 use crate::num::Interval;
 use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, Mul, Not, Sub};
@@ -28,6 +29,7 @@ impl Net {
             doc: doc.to_string(),
             source: source.to_string(),
             sections: vec![String::new()],
+            pipes: vec![None],
             ..Module::default()
         };
         Self { module: RefCell::new(module) }
@@ -38,24 +40,44 @@ impl Net {
         self.module.borrow_mut().sections.push(comment.to_string());
     }
 
+    /// A pipeline whose registers take their words while `enable` is 1, or in every cycle.
+    pub fn pipe<'a>(&'a self, enable: Option<Word<'a>>) -> Pipe<'a> {
+        let has_rank = enable.is_some_and(|e| e.rank().is_some());
+        assert!(!has_rank, "the enable of a pipe has a rank; it counts at every stage");
+        let mut m = self.module.borrow_mut();
+        m.pipes.push(enable.map(|e| e.id));
+        Pipe::new(self, m.pipes.len() - 1, enable)
+    }
+
+    /// Name of a word, or of the word that it is another node for.
+    pub(super) fn source_name(&self, word: Word<'_>) -> String {
+        let m = self.module.borrow();
+        let mut id = word.id;
+        while let (None, Op::Fit(of)) = (&m.nodes[id].name, &m.nodes[id].op) {
+            id = *of;
+        }
+        m.name_of(id).to_string()
+    }
+
+    /// As [`meet`].
+    pub(super) fn meet(&self, what: &str, words: &[NodeId]) {
+        meet(&self.module.borrow(), what, words);
+    }
+
+    /// A register after a word, unnamed and of no rank yet.
+    pub(super) fn register<'a>(
+        &'a self,
+        word: Word<'a>,
+        enable: Option<Word<'a>>,
+        reset: Option<i64>,
+    ) -> Word<'a> {
+        let op = Op::Reg { next: Some(word.id), enable: enable.map(|e| e.id), reset };
+        self.push(op, word.ty(), word.count())
+    }
+
     fn push(&self, op: Op, ty: Interval, count: u32) -> Word<'_> {
         let mut m = self.module.borrow_mut();
-        let mut rank = None;
-        let mut first = 0;
-        for id in op.operands() {
-            if let Some(r) = m.nodes[id].rank {
-                if let Some(seen) = rank {
-                    assert!(
-                        seen == r,
-                        "{}: operands meet at different pipeline ranks: {} at {seen}, {} at {r}",
-                        m.name,
-                        m.name_of(first),
-                        m.name_of(id)
-                    );
-                }
-                (rank, first) = (Some(r), id);
-            }
-        }
+        let rank = meet(&m, "operands", &op.operands());
         let section = m.sections.len() - 1;
         m.nodes.push(Node { op, ty, count, name: None, rank, section });
         Word { net: self, id: m.nodes.len() - 1 }
@@ -85,7 +107,7 @@ impl Net {
     pub fn input_bundle(&self, name: &str, ty: Interval, count: u32, doc: &str) -> Word<'_> {
         let w = self.push(Op::Input, ty, count).named(name);
         let mut m = self.module.borrow_mut();
-        m.nodes[w.id].rank = Some(0);
+        m.nodes[w.id].rank = Some(Rank::NOW);
         m.inputs.push(w.id);
         m.port_docs.push((name.to_string(), doc.to_string()));
         w
@@ -122,6 +144,8 @@ impl Net {
             m.name,
             m.name_of(value.id)
         );
+        let both: Vec<NodeId> = [value.id].into_iter().chain(on.map(|w| w.id)).collect();
+        meet(&m, &format!("{name}: value and enable"), &both);
         let counts = (m.nodes[value.id].count, m.nodes[reg.id].count);
         assert!(counts.0 == counts.1, "{name}: {} lanes driven by {}", counts.1, counts.0);
         match &mut m.nodes[reg.id].op {
@@ -149,6 +173,7 @@ impl Net {
         m.memories.push(Memory {
             name: name.to_string(),
             doc: doc.to_string(),
+            kind: MemoryKind::default(),
             depth,
             fields,
             write_enable: NodeId::MAX,
@@ -158,6 +183,11 @@ impl Net {
             read_address: NodeId::MAX,
         });
         m.memories.len() - 1
+    }
+
+    /// Says what a memory is printed as; registers, if nothing does.
+    pub fn print_memory_as(&self, memory: usize, kind: MemoryKind) {
+        self.module.borrow_mut().memories[memory].kind = kind;
     }
 
     /// Wires a memory: (enable, address, one word a field) for its write port, (enable, address) for
@@ -182,6 +212,9 @@ impl Net {
                 f.count
             );
         }
+        let mut written: Vec<NodeId> = write.2.iter().map(|w| w.id).collect();
+        written.extend([write.0.id, write.1.id]);
+        meet(&m, &format!("{}: words of the write", mem.name), &written);
         m.memories[memory] = Memory {
             write_enable: write.0.id,
             write_address: write.1.id,
@@ -204,9 +237,32 @@ impl Net {
     }
 
     /// Instantiates a module; the outputs come back in the order of its ports, as bundles when `count`
-    /// is not 1.
+    /// is not 1. Words of a stage above 0 are those of [`Net::instance_in`].
     pub fn instance(
         &self,
+        name: &str,
+        child: &Rc<Module>,
+        count: u32,
+        inputs: &[(&str, Word<'_>)],
+    ) -> Vec<Word<'_>> {
+        self.instance_at(0, name, child, count, inputs)
+    }
+
+    /// Instantiates a module whose stages are stages of a pipe of this one.
+    pub fn instance_in(
+        &self,
+        pipe: &Pipe<'_>,
+        name: &str,
+        child: &Rc<Module>,
+        count: u32,
+        inputs: &[(&str, Word<'_>)],
+    ) -> Vec<Word<'_>> {
+        self.instance_at(pipe.id(), name, child, count, inputs)
+    }
+
+    fn instance_at(
+        &self,
+        pipe: usize,
         name: &str,
         child: &Rc<Module>,
         count: u32,
@@ -228,6 +284,7 @@ impl Net {
             );
             ordered.push(w.id);
         }
+        let ranks = through(&self.module.borrow(), child, name, pipe, &ordered);
         let instance = {
             let mut m = self.module.borrow_mut();
             m.instances.push(Instance {
@@ -249,7 +306,9 @@ impl Net {
             .collect();
         outs.into_iter()
             .map(|(port, n, ty, lanes)| {
-                self.push(Op::InstanceOut { instance, port }, ty, lanes).named(&n)
+                let out = self.push(Op::InstanceOut { instance, port }, ty, lanes).named(&n);
+                out.set_rank(ranks[port]);
+                out
             })
             .collect()
     }
@@ -312,6 +371,19 @@ impl Net {
 }
 
 impl<'a> Word<'a> {
+    pub(super) fn id(self) -> NodeId {
+        self.id
+    }
+
+    /// Its place in a pipeline; none for constants and state.
+    pub fn rank(self) -> Option<Rank> {
+        self.net.module.borrow().nodes[self.id].rank
+    }
+
+    pub(super) fn set_rank(self, rank: Option<Rank>) {
+        self.net.module.borrow_mut().nodes[self.id].rank = rank;
+    }
+
     pub fn ty(self) -> Interval {
         self.net.module.borrow().nodes[self.id].ty
     }
@@ -336,15 +408,10 @@ impl<'a> Word<'a> {
 
     /// A pipeline register `name_q`: the word one cycle and one rank later.
     pub fn stage(self) -> Self {
-        let (ty, count, rank, name) = {
-            let m = self.net.module.borrow();
-            let n = &m.nodes[self.id];
-            (n.ty, n.count, n.rank, m.name_of(self.id).to_string())
-        };
-        let w =
-            self.net.push(Op::Reg { next: Some(self.id), enable: None, reset: None }, ty, count);
-        self.net.module.borrow_mut().nodes[w.id].rank = Some(rank.unwrap_or(0) + 1);
-        w.named(&format!("{name}_q"))
+        let rank = self.rank().unwrap_or(Rank::NOW);
+        let w = self.net.register(self, None, None);
+        w.set_rank(Some(Rank { stage: rank.stage + 1, ..rank }));
+        w.named(&format!("{}_q", self.name()))
     }
 
     /// `self * b + c`, exact.

@@ -8,9 +8,12 @@ pub mod build;
 pub mod evaluate;
 pub mod module;
 pub mod names;
+pub mod pipe;
 pub mod step;
+pub mod timing;
 pub mod verilog;
 
 pub use build::{Net, Word};
 pub use evaluate::evaluate;
-pub use module::{Instance, Memory, MemoryField, Module, Node, NodeId, Op};
+pub use module::{Instance, Memory, MemoryField, MemoryKind, Module, Node, NodeId, Op};
+pub use pipe::{Pipe, Rank};

@@ -1,4 +1,5 @@
 //! The finished netlist of one module: nodes, ports, instances and memories. Plain data.
+use super::pipe::Rank;
 use crate::num::Interval;
 use std::rc::Rc;
 
@@ -111,8 +112,8 @@ pub struct Node {
     pub count: u32,
     /// The author's name; slices, shifts, casts, constants and one-bit logic may have none.
     pub name: Option<String>,
-    /// Pipeline stage; `None` for constants and state.
-    pub rank: Option<u32>,
+    /// Place in a pipeline; `None` for constants and state.
+    pub rank: Option<Rank>,
     /// Index into [`Module::sections`]: the one-line comment under which the node is printed.
     pub section: usize,
 }
@@ -137,12 +138,38 @@ pub struct MemoryField {
     pub count: u32,
 }
 
+/// What a memory is printed as. All behave alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MemoryKind {
+    /// Registers, or what synthesis makes of a plain array.
+    #[default]
+    Registers,
+    Latches,
+    /// A module that a memory macro takes the place of.
+    Macro,
+}
+
+impl MemoryKind {
+    pub const ALL: [MemoryKind; 3] =
+        [MemoryKind::Registers, MemoryKind::Latches, MemoryKind::Macro];
+
+    /// Name of the module that it is printed as, without the user's prefix.
+    pub fn module(self) -> &'static str {
+        match self {
+            MemoryKind::Registers => "ram_1r1w",
+            MemoryKind::Latches => "ram_1r1w_latch",
+            MemoryKind::Macro => "ram_1r1w_macro",
+        }
+    }
+}
+
 /// A memory with one write port and one registered read port. Reading an address in the cycle in which it
 /// is written gives the old word.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Memory {
     pub name: String,
     pub doc: String,
+    pub kind: MemoryKind,
     pub depth: u32,
     pub fields: Vec<MemoryField>,
     pub write_enable: NodeId,
@@ -172,6 +199,8 @@ pub struct Module {
     pub port_docs: Vec<(String, String)>,
     pub instances: Vec<Instance>,
     pub memories: Vec<Memory>,
+    /// Enable of each pipe's registers. The first is that of ports and of stages without a pipe.
+    pub pipes: Vec<Option<NodeId>>,
     pub sections: Vec<String>,
 }
 

@@ -11,7 +11,7 @@ mod multiply;
 mod registers;
 mod scope;
 
-use super::module::{Module, Op};
+use super::module::{MemoryKind, Module, Op};
 use super::names;
 use crate::num::Interval;
 use std::rc::Rc;
@@ -52,9 +52,9 @@ impl Style {
         format!("{}{name}", self.prefix)
     }
 
-    /// Name of the memory module.
-    pub fn memory_name(&self) -> String {
-        self.module_name("ram_1r1w")
+    /// Name of the module that memories of a kind are printed as.
+    pub fn memory_name(&self, kind: MemoryKind) -> String {
+        self.module_name(kind.module())
     }
 }
 
@@ -75,10 +75,13 @@ pub fn print_all(top: &Rc<Module>, style: &Style) -> Vec<(String, String)> {
     collect(top, &mut modules);
     let file = |name: String| format!("{name}.{}", style.dialect.extension());
     let mut files = vec![];
-    if modules.iter().any(|m| !m.memories.is_empty()) {
-        let is_taken = modules.iter().any(|m| m.name == "ram_1r1w");
-        assert!(!is_taken, "a module takes the name of the memory, ram_1r1w");
-        files.push((file(style.memory_name()), memory_text(style)));
+    for kind in MemoryKind::ALL {
+        let is_used = modules.iter().any(|m| m.memories.iter().any(|m| m.kind == kind));
+        if is_used {
+            let is_taken = modules.iter().any(|m| m.name == kind.module());
+            assert!(!is_taken, "a module takes the name of a memory, {}", kind.module());
+            files.push((file(style.memory_name(kind)), memory_text(style, kind)));
+        }
     }
     for m in modules {
         files.push((file(style.module_name(&m.name)), print(&m, style)));
@@ -98,12 +101,23 @@ fn collect(module: &Rc<Module>, into: &mut Vec<Rc<Module>>) {
     into.push(module.clone());
 }
 
-fn memory_text(style: &Style) -> String {
-    let template = match style.dialect {
-        Dialect::SystemVerilog => include_str!("../../rtl_templates/ram_1r1w.sv"),
-        Dialect::Verilog2005 => include_str!("../../rtl_templates/ram_1r1w.v"),
+fn memory_text(style: &Style, kind: MemoryKind) -> String {
+    macro_rules! template {
+        ($name:literal) => {
+            match style.dialect {
+                Dialect::SystemVerilog => {
+                    include_str!(concat!("../../rtl_templates/", $name, ".sv"))
+                }
+                Dialect::Verilog2005 => include_str!(concat!("../../rtl_templates/", $name, ".v")),
+            }
+        };
+    }
+    let template = match kind {
+        MemoryKind::Registers => template!("ram_1r1w"),
+        MemoryKind::Latches => template!("ram_1r1w_latch"),
+        MemoryKind::Macro => template!("ram_1r1w_macro"),
     };
-    template.replace("mive_ram_1r1w", &style.memory_name())
+    template.replace("mive_ram_1r1w", &style.module_name("ram_1r1w"))
 }
 
 /// True when the module or one below it has a register or a memory.

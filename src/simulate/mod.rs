@@ -381,7 +381,7 @@ pub fn writes(simulator: &Simulator, loaded: &Loaded, parameters: &Parameters) -
     }
     all.push(Write {
         space: Space::Descriptor as u8,
-        word: i64::from(loaded.last_index),
+        word: loaded.descriptor,
         tail: (0..lanes as u32).map(|k| i32::from(k < loaded.tail)).collect(),
         ..Write::default()
     });

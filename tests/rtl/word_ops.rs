@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// Small intervals: one bit of either sign, whole words, asymmetric, off zero, a single value.
 const SMALL: [(i64, i64); 11] =
-    [(0, 1), (-1, 0), (0, 7), (-4, 3), (-3, 5), (2, 6), (-1, 6), (0, 5), (-5, -2), (3, 3), (0, 0)];
+    [(0, 1), (-1, 0), (0, 7), (-4, 3), (-3, 5), (2, 9), (-1, 6), (0, 5), (-5, -2), (3, 3), (0, 0)];
 
 /// Inputs of one group of cases: their nodes and every combination of values to try.
 type Group = (Vec<NodeId>, Vec<Vec<i64>>);

@@ -333,13 +333,14 @@ impl<'a> Maker<'a, '_> {
 
     fn memory(&mut self, i: usize) {
         let is = |k: &Known| k.control;
-        let (we, re) = (self.unsigned(1, None, is), self.unsigned(1, None, is));
-        let (wa, ra) = (self.unsigned(2, None, is), self.unsigned(2, None, is));
-        let lanes = self.bundle;
+        // What is written comes of one rank, and what is read at.
+        let (now, lanes) = (Some(0), self.bundle);
+        let (we, re) = (self.unsigned(1, now, is), self.unsigned(1, now, is));
+        let (wa, ra) = (self.unsigned(2, now, is), self.unsigned(2, now, is));
         let (d, e, c) = (
-            self.narrow(50, None, |_| true),
-            self.narrow(16, None, move |k| k.w.count() == lanes || k.w.count() == 1),
-            self.narrow(20, None, is),
+            self.narrow(50, now, |_| true),
+            self.narrow(16, now, move |k| k.w.count() == lanes || k.w.count() == 1),
+            self.narrow(20, now, is),
         );
         let fields: Vec<(&str, Interval, u32)> = [("d", d), ("e", e), ("c", c)]
             .iter()
@@ -369,7 +370,9 @@ impl<'a> Maker<'a, '_> {
             } else {
                 count
             };
-            let right = |k: &Known| k.w.count() == wanted && (!control || k.control) && fits(k);
+            let now = |k: &Known| k.rank.is_none_or(|rank| rank == 0);
+            let right =
+                |k: &Known| k.w.count() == wanted && (!control || k.control) && fits(k) && now(k);
             let found = match self.words.iter().any(right) {
                 true => self.pick(right).w,
                 // Nothing fits: constants, one a lane.
@@ -385,7 +388,8 @@ impl<'a> Maker<'a, '_> {
         let inputs: Vec<(&str, Word)> = inputs.iter().map(|(n, w)| (n.as_str(), *w)).collect();
         let outs = self.net.instance(&format!("u{i}"), child, copies, &inputs);
         for w in outs {
-            self.words.push(Known { w, rank: None, control: false });
+            let rank = w.rank().map(|rank| rank.stage);
+            self.words.push(Known { w, rank, control: false });
         }
     }
 
@@ -401,8 +405,11 @@ impl<'a> Maker<'a, '_> {
             };
             let on = match self.rng.below(if s.control { 2 } else { 3 }) {
                 0 => None,
-                1 => Some(self.unsigned(1, None, |k| k.control).w),
-                _ => Some(self.unsigned(1, None, |k| k.w.count() == 1 || k.w.count() == count).w),
+                1 => Some(self.unsigned(1, source.rank, |k| k.control).w),
+                _ => {
+                    let fits = |k: &Known| k.w.count() == 1 || k.w.count() == count;
+                    Some(self.unsigned(1, source.rank, fits).w)
+                }
             };
             self.net.drive(s.w, next, on);
         }

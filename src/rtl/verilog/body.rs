@@ -1,4 +1,4 @@
-//! The text of one module: header, ports, tables, and one group of statements for each section.
+//! The text of one module: header, ports, functions, and one group of statements for each section.
 use super::front::columns;
 use super::scope::{At, Scope};
 use super::{Dialect, Style, layout, multiply, range};
@@ -52,7 +52,7 @@ pub fn print(module: &Module, style: &Style) -> String {
     for (name, id) in &module.outputs {
         p.output(name, *id);
     }
-    let tables = p.tables();
+    let functions = p.functions();
     let groups: Vec<String> = (0..p.groups.len()).map(|g| p.group(g)).collect();
     let unused = p.unused();
     let groups = groups.concat();
@@ -61,7 +61,7 @@ pub fn print(module: &Module, style: &Style) -> String {
         // A lane count without a loop over lanes: Verilog-2005 would declare an idle genvar.
         ports = ports.replace(&format!("  genvar {};\n\n", p.scope.lane), "");
     }
-    let parts = [p.header(), ports, tables, groups, unused];
+    let parts = [p.header(), ports, functions, groups, unused];
     let name = style.module_name(&module.name);
     let end = match style.dialect {
         Dialect::SystemVerilog => format!("endmodule : {name}\n"),

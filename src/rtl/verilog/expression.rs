@@ -55,8 +55,7 @@ impl Scope<'_> {
             Op::Sub(a, b) => format!("{} - {}", operand(*a), operand(*b)).into(),
             Op::And(a, b) => format!("{} & {}", operand(*a), operand(*b)).into(),
             Op::Or(a, b) => format!("{} | {}", operand(*a), operand(*b)).into(),
-            Op::Mul(a, b) => multiply::text(self, width, (*a, *b), None, at).into(),
-            Op::MulAdd(a, b, c) => multiply::text(self, width, (*a, *b), Some(*c), at).into(),
+            Op::Mul(..) | Op::MulAdd(..) => multiply::text(self, id, at).into(),
             Op::Mux(c, a, b) => self.mux(*c, *a, *b, at, width).into(),
             Op::Select(index, options) => {
                 let hi = self.module.nodes[*index].ty.hi;

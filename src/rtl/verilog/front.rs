@@ -1,6 +1,7 @@
-//! What stands before the statements of a module: header, ports and tables.
+//! What stands before the statements of a module: header, ports and functions.
 use super::body::Printer;
-use super::{format, layout, needs_clock, needs_reset, range};
+use super::scope::Table;
+use super::{format, layout, multiply, needs_clock, needs_reset, range};
 use crate::num::Interval;
 use std::fmt::Write as _;
 
@@ -75,42 +76,78 @@ impl Printer<'_> {
         out
     }
 
-    pub fn tables(&self) -> String {
-        let mut out = String::new();
-        for (name, table) in &self.scope.tables {
-            let rows = table.entries.len();
-            if rows == 1 {
-                continue;
-            }
-            let (ty, index) = (table.ty, Interval::unsigned(table.index_width));
-            let _ = writeln!(out, "  // Table {name}: {rows} entries, {}.", format(ty, 1));
-            let argument = &self.scope.argument;
-            let spaced = |r: String| if r.is_empty() { r } else { format!("{r} ") };
-            let (result, input) = (spaced(range(ty, 1)), spaced(range(index, 1)));
-            if self.is_sv() {
-                let _ = writeln!(
-                    out,
-                    "  function automatic logic {result}{name}(input logic {input}{argument});"
-                );
-            } else {
-                let _ = writeln!(out, "  function {result}{name};\n    input {input}{argument};");
-            }
-            let _ = writeln!(out, "    case ({argument})");
-            let reachable = rows.min(1usize.checked_shl(table.index_width).unwrap_or(rows));
-            let mut lines = vec![];
-            for (k, &entry) in table.entries[..reachable].iter().enumerate() {
-                let label = match k + 1 == reachable {
-                    true => "default: ".to_string(),
-                    false => format!("{}'d{k}: ", table.index_width),
-                };
-                let value = super::bits::Value::constant(entry, ty.width(), ty.is_signed());
-                lines.push((label, format!("{name} = {};", self.scope.writer().text(&value))));
-            }
-            for line in layout::aligned(&lines) {
-                let _ = writeln!(out, "      {line}");
-            }
-            out.push_str("    endcase\n  endfunction\n\n");
+    /// Tables and rows of products.
+    pub fn functions(&self) -> String {
+        let tables = self.scope.tables.iter().filter(|(_, table)| table.entries.len() > 1);
+        let tables = tables.map(|(name, table)| self.table(name, table));
+        let rows = self.scope.rows.keys().map(|&id| multiply::row_function(&self.scope, id));
+        tables.chain(rows).map(|f| f.text(self.is_sv())).collect()
+    }
+
+    fn table(&self, name: &str, table: &Table) -> Function {
+        let (rows, ty) = (table.entries.len(), table.ty);
+        let argument = &self.scope.argument;
+        let reachable = rows.min(1usize.checked_shl(table.index_width).unwrap_or(rows));
+        let mut lines = vec![];
+        for (k, &entry) in table.entries[..reachable].iter().enumerate() {
+            let label = match k + 1 == reachable {
+                true => "default: ".to_string(),
+                false => format!("{}'d{k}: ", table.index_width),
+            };
+            let value = super::bits::Value::constant(entry, ty.width(), ty.is_signed());
+            lines.push((label, format!("{name} = {};", self.scope.writer().text(&value))));
         }
+        let lines = layout::aligned(&lines).into_iter().map(|line| format!("  {line}"));
+        let head = [format!("case ({argument})")].into_iter();
+        Function {
+            comment: format!("Table {name}: {rows} entries, {}.", format(ty, 1)),
+            name: name.to_string(),
+            result: ty,
+            arguments: vec![(argument.clone(), table.index_width)],
+            body: head.chain(lines).chain(["endcase".to_string()]).collect(),
+        }
+    }
+}
+
+/// A function of unsigned words.
+pub struct Function {
+    pub comment: String,
+    pub name: String,
+    pub result: Interval,
+    /// Name and width in bits.
+    pub arguments: Vec<(String, u32)>,
+    /// Lines of the body.
+    pub body: Vec<String>,
+}
+
+impl Function {
+    fn text(&self, is_sv: bool) -> String {
+        let spaced = |r: String| if r.is_empty() { r } else { format!("{r} ") };
+        let result = spaced(range(self.result, 1));
+        let kind = if is_sv { "input logic" } else { "input" };
+        let inputs: Vec<String> = self
+            .arguments
+            .iter()
+            .map(|(name, bits)| {
+                format!("{kind} {}{name}", spaced(range(Interval::unsigned(*bits), 1)))
+            })
+            .collect();
+        let mut out = layout::comment(&self.comment, 2);
+        let name = &self.name;
+        if is_sv {
+            let inputs = inputs.join(", ");
+            let head = format!("function automatic logic {result}{name}({inputs});");
+            out.push_str(&layout::statement(&head, 2));
+        } else {
+            let _ = writeln!(out, "  function {result}{name};");
+            for input in inputs {
+                let _ = writeln!(out, "    {input};");
+            }
+        }
+        for line in &self.body {
+            out.push_str(&layout::statement(line, 4));
+        }
+        out.push_str("  endfunction\n\n");
         out
     }
 }

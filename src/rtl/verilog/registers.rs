@@ -176,7 +176,7 @@ impl Printer<'_> {
         let parameters = [("Depth", m.depth), ("Width", width), ("AddressBits", address.width())]
             .map(|(name, value)| format!(".{name}({value})"));
         let head =
-            format!("{} #({}) u_{}", self.style.memory_name(), parameters.join(", "), m.name);
+            format!("{} #({}) u_{}", self.style.memory_name(m.kind), parameters.join(", "), m.name);
         let mut text = super::layout::comment(&m.doc, 2);
         text.push_str(&self.connected(&head, &connections, 2));
         self.groups[group].statements.push(Statement::Block(text));

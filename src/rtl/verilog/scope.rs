@@ -1,6 +1,6 @@
 //! The words of one module as text: which nodes have a name, and what the others look like in place.
 use super::bits::{Piece, Signal, Slice, Value, Writer};
-use super::{Style, names};
+use super::{Style, multiply, names};
 use crate::num::Interval;
 use crate::rtl::module::{Module, Node, NodeId, Op};
 use std::cell::RefCell;
@@ -29,9 +29,14 @@ pub struct Scope<'m> {
     /// The declared word of a node, or `None` when it is written in place.
     signal_of: Vec<Option<usize>>,
     pub tables: BTreeMap<String, Table>,
+    /// Products that are sums of rows, and the name of the function that gives a row.
+    pub rows: BTreeMap<NodeId, String>,
     pub lane: String,
     /// Name of the argument of table functions.
     pub argument: String,
+    /// Names of the arguments of row functions.
+    pub factor: String,
+    pub digit: String,
     names: BTreeSet<String>,
     read: RefCell<Vec<Vec<bool>>>,
 }
@@ -44,8 +49,11 @@ impl<'m> Scope<'m> {
             signals: vec![],
             signal_of: vec![None; module.nodes.len()],
             tables: BTreeMap::new(),
+            rows: BTreeMap::new(),
             lane: String::new(),
             argument: String::new(),
+            factor: String::new(),
+            digit: String::new(),
             names: BTreeSet::new(),
             read: RefCell::new(vec![]),
         };
@@ -84,6 +92,7 @@ impl<'m> Scope<'m> {
         }
         scope.lane = scope.free_name(&["lane", "lane_index"]);
         scope.argument = scope.free_name(&["index", "row", "table_index"]);
+        scope.name_rows();
         scope
     }
 
@@ -164,6 +173,20 @@ impl<'m> Scope<'m> {
         driven
             .or(port.map(|(name, _)| format!("{name}_source")))
             .unwrap_or_else(|| "unread_source".to_string())
+    }
+
+    fn name_rows(&mut self) {
+        let nodes = 0..self.module.nodes.len();
+        let products: Vec<NodeId> = nodes.filter(|&id| multiply::has_rows(self, id)).collect();
+        for id in products {
+            let name = format!("{}_row", self.signals[self.signal_of[id].expect("a name")].name);
+            self.claim(&name);
+            self.rows.insert(id, name);
+        }
+        if !self.rows.is_empty() {
+            self.factor = self.free_name(&["factor", "row_factor"]);
+            self.digit = self.free_name(&["digit", "row_digit"]);
+        }
     }
 
     pub fn signal_of(&self, id: NodeId) -> Option<usize> {

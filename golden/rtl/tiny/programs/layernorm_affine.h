@@ -14,9 +14,9 @@ struct mive_layernorm_affine_word {
 static const uint64_t mive_layernorm_affine_tail = 0x1u;
 
 static const struct mive_layernorm_affine_word mive_layernorm_affine_words[] = {
-  {0x0u, 0x10201002u, 0},
-  {0x1u, 0x28078a10u, 0},
-  {0x2u, 0x3a438b05u, 0},
+  {0x0u, 0x8100802u, 0},
+  {0x1u, 0x1403c510u, 0},
+  {0x2u, 0x1d21c585u, 0},
   {0x80u, 0x4000200u, 0},
   {0x81u, 0x2000205u, 0},
   {0x82u, 0x100201u, 349525},

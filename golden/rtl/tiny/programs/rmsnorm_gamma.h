@@ -14,9 +14,9 @@ struct mive_rmsnorm_gamma_word {
 static const uint64_t mive_rmsnorm_gamma_tail = 0x1u;
 
 static const struct mive_rmsnorm_gamma_word mive_rmsnorm_gamma_words[] = {
-  {0x0u, 0x10201002u, 0},
-  {0x1u, 0x28079200u, 0},
-  {0x2u, 0x38439305u, 0},
+  {0x0u, 0x8100802u, 0},
+  {0x1u, 0x1403c900u, 0},
+  {0x2u, 0x1c21c985u, 0},
   {0x80u, 0x4000200u, 0},
   {0x81u, 0x2000205u, 0},
   {0x82u, 0x10618u, 338250},
