@@ -9,8 +9,8 @@ use super::library::LibraryFiles;
 use super::{ToolError, YOSYS};
 use crate::emit::EmitError;
 use crate::emit::template::{Values, fill};
-use crate::rtl::{MemoryKind, Module};
 use crate::rtl::verilog::{Dialect, Style, print_all};
+use crate::rtl::{MemoryKind, Module};
 use crate::tech::cells::FullAdder;
 use crate::tech::{Flow, Tech};
 
@@ -198,6 +198,127 @@ fn run_on_text(
     }
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     let printed = |ram: &String| names.iter().any(|name| *name == format!("{ram}.sv"));
-    let rams: Vec<String> = memory_names(&style).into_iter().filter(printed).collect();
+    let mut rams: Vec<String> = memory_names(&style).into_iter().filter(printed).collect();
+    if rams.is_empty() {
+        // No name would be every module.
+        rams.push(style.memory_name(MemoryKind::Registers));
+    }
     let mut values = Values::from([
         ("read", format!("read_verilog -sv {}", names.join(" "))),
+        ("ram", rams.join(" ")),
+        ("top", style.module_name(&top.name)),
+    ]);
+    values.extend(more.iter().cloned());
+    write(folder, name, &fill(name, script, &values)?)?;
+    YOSYS.succeed(folder, &["-q", "-s", name])?;
+    Ok(())
+}
+
+/// Modules that memories are printed as.
+fn memory_names(style: &Style) -> Vec<String> {
+    MemoryKind::ALL.iter().map(|&kind| style.memory_name(kind)).collect()
+}
+
+/// How an engine is printed for synthesis.
+fn style() -> Style {
+    Style::new(Dialect::SystemVerilog)
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), SynthesisError> {
+    let what = name.to_string();
+    std::fs::write(folder.join(name), text)
+        .map_err(|e| SynthesisError::Folder { what, message: e.to_string() })
+}
+
+/// Name and text of a file in `rtl_templates/synthesis`.
+type Template = (&'static str, &'static str);
+
+macro_rules! template {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../rtl_templates/synthesis/", $name)))
+    };
+}
+const FRONT_AREA: Template = template!("front_area.ys");
+const FRONT_PLAIN: Template = template!("front_plain.ys");
+const CELLS_AREA: Template = template!("cells_area.ys");
+const CELLS_PLAIN: Template = template!("cells_plain.ys");
+const FPGA: Template = template!("fpga.ys");
+const ADDER: Template = template!("adder.v");
+const ADDERS: Template = template!("adders.v");
+const ADDER_CONSTANT: Template = template!("adder_constant.v");
+const ADDER_CELL: Template = template!("adder_cell.v");
+
+/// Cells by module.
+type Stat = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// Reads what `stat` prints: `=== module ===`, then a line `name count` for each cell.
+fn cells_by_module(text: &str) -> Stat {
+    let mut stat = Stat::new();
+    let mut module = None;
+    for line in text.lines() {
+        match line.split_whitespace().collect::<Vec<_>>()[..] {
+            ["===", name, "==="] => {
+                stat.insert(name.to_string(), BTreeMap::new());
+                module = Some(name);
+            }
+            ["===", ..] => module = None,
+            [cell, count] if !cell.ends_with(':') => {
+                if let (Some(cells), Ok(count)) =
+                    (module.and_then(|m| stat.get_mut(m)), count.parse())
+                {
+                    cells.insert(cell.to_string(), count);
+                }
+            }
+            _ => {}
+        }
+    }
+    stat
+}
+
+/// The body of a full adder in the text that maps it.
+fn adder_cell(adder: Option<&FullAdder>) -> String {
+    let Some(adder) = adder else {
+        return "  assign sum_o   = a_i ^ b_i ^ c_i;\n  \
+                assign carry_o = (a_i & b_i) | (c_i & (a_i | b_i));"
+            .to_string();
+    };
+    let [a, b, c] = &adder.inputs;
+    let FullAdder { cell, sum, carry, .. } = adder;
+    let (wires, out) = match adder.is_inverting {
+        true => (
+            "  wire sum, carry;\n  assign sum_o   = ~sum;\n  assign carry_o = ~carry;\n",
+            ["carry", "sum"],
+        ),
+        false => ("", ["carry_o", "sum_o"]),
+    };
+    format!(
+        "{wires}  {cell} u_cell (\n    .{a}(a_i), .{b}(b_i), .{c}(c_i), .{carry}({}), .{sum}({})\n  );",
+        out[0], out[1]
+    )
+}
+
+/// SHA-256 of an engine's printed text, its first 16 digits: an engine of another text is measured anew.
+pub fn text_hash(top: &Rc<Module>) -> String {
+    let mut hash = Sha256::new();
+    for (name, text) in print_all(top, &style()) {
+        hash.update(name);
+        hash.update(text);
+    }
+    hash.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_stat_is_read() {
+        let text = "\n8. Printing statistics.\n\n=== mive_a ===\n\n   Number of wires:  12\n   \
+                    Number of cells:  5\n     nand2  3\n     mive_b  2\n\n=== mive_b ===\n\n   Number of \
+                    cells: 1\n     inv   1\n\n=== design hierarchy ===\n\n   mive_a  1\n     mive_b  2\n";
+        let stat = cells_by_module(text);
+        assert_eq!(stat.len(), 2);
+        assert_eq!(stat["mive_a"]["nand2"], 3);
+        assert_eq!(stat["mive_b"], BTreeMap::from([("inv".to_string(), 1)]));
+    }
+}
