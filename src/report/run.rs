@@ -24,9 +24,9 @@ pub use walk::{Event, OnEvent, Progress};
 pub use watch::{TraceTo, Watch, Watched};
 
 /// Streams of a session: rows that are stepped together.
-const STREAMS: usize = 64;
+const STREAMS: usize = 256;
 /// Most elements of the row buffers of a session's streams, so that memory stays flat.
-const BUFFERED: usize = 1 << 19;
+const BUFFERED: usize = 1 << 20;
 
 /// Largest epsilon in squared codes; every code squared and summed stays below 2^48.
 const EPS_CODES_MAX: f64 = 1e200;
