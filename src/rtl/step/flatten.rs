@@ -35,6 +35,8 @@ pub(super) enum Func {
     },
     /// `hi << k | lo`.
     Concat(u32),
+    /// `hi << k` with the low k bits of the other.
+    Insert(u32),
     /// A look-up in the table of that index.
     Rom(usize),
     /// One operand a lane.
@@ -233,10 +235,24 @@ impl Netlist {
                 Op::Spread(a) => Kind::Alias(self.widen(base + a, outer * n.count)),
                 op => {
                     let lanes = outer * n.count;
-                    let operands = op.operands();
+                    let mut operands = op.operands();
                     let low = operands.last().map_or(1, |&l| m.nodes[l].ty.width());
+                    // Low bits that are cut out only to stand below others are taken on the way.
+                    if let Op::Concat(hi, lo) = op {
+                        let lo = &m.nodes[*lo];
+                        if let (Op::Bits(from, 0), false) = (&lo.op, lo.ty.is_signed()) {
+                            operands = vec![*hi, *from];
+                        }
+                    }
+                    let is_insert = operands != op.operands();
                     let args = operands.iter().map(|&a| self.widen(base + a, lanes)).collect();
-                    Kind::Fn(self.func(op, n.ty, low), args)
+                    let func = match op {
+                        _ if is_insert => Func::Insert(low),
+                        // All bits of a word that is no wider are the word.
+                        Op::Bits(a, 0) if n.ty.union(m.nodes[*a].ty) == n.ty => Func::Copy,
+                        _ => self.func(op, n.ty, low),
+                    };
+                    Kind::Fn(func, args)
                 }
             };
             self.nodes[base + i].kind = kind;

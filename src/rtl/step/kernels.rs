@@ -134,6 +134,14 @@ impl Kernel for ConcatOf {
     }
 }
 #[derive(Clone, Copy)]
+struct InsertOf(i64, i64);
+impl Kernel for InsertOf {
+    #[inline(always)]
+    fn two<A: Num, B: Num, O: Num>(&self, _: O, a: A, b: B) -> O {
+        cast::<A, O>(a).shl(self.0).add(cast::<B, O>(b).and(O::of(self.1)))
+    }
+}
+#[derive(Clone, Copy)]
 struct ShlBy(i64);
 impl Kernel for ShlBy {
     #[inline(always)]
@@ -236,6 +244,9 @@ pub(super) fn run<'a>(
             run_one(isa, UnsignedBits(low.into(), (1 << width) - 1), size, out, x(0));
         }
         Func::Concat(k) => run_two(isa, ConcatOf(k.into()), size, out, x(0), x(1)),
+        Func::Insert(k) => {
+            run_two(isa, InsertOf(k.into(), (1 << k) - 1), size, out, x(0), x(1));
+        }
         Func::Rom(t) => run_one(isa, RomOf(&tables[t]), size, out, x(0)),
         Func::Mux if !x(0).is_scalar() => run_three(isa, MuxOf, size, out, x(0), x(1), x(2)),
         Func::Select if !x(0).is_scalar() => {
@@ -301,6 +312,7 @@ pub(super) fn scalar(
         }
         Func::Bits { low, width, signed: false } => (x(0) >> low) & ((1 << width) - 1),
         Func::Concat(k) => (x(0) << k) + x(1),
+        Func::Insert(k) => (x(0) << k) + (x(1) & ((1 << k) - 1)),
         Func::Rom(t) => tables[t][(x(0) as usize).min(tables[t].len() - 1)],
         Func::Lanes => x(0),
     }

@@ -322,8 +322,8 @@ impl Program {
         for n in self.net.nodes.iter().filter(|n| n.by_stream) {
             let Kind::Fn(func @ (Func::Mux | Func::Select), args) = &n.kind else { continue };
             let most = if *func == Func::Mux { 1 } else { args.len() as i64 - 2 };
-            if let Src::Slot { at, lanes: 1, .. } = self.src[args[0]] {
-                add(at, most);
+            if let Src::Slot { at, lanes, .. } = self.src[args[0]] {
+                (0..lanes).for_each(|l| add(at + l, most));
             }
         }
         for at in self.data_regs.iter().filter_map(|r| r.enable) {

@@ -86,24 +86,29 @@ impl Compiler<'_> {
         enable.is_none_or(|at| self.slots[at as usize] != 0)
     }
 
-    /// The operand that a steered choice takes.
+    /// The operand that a steered choice takes, when all lanes take the same.
     fn chosen(&self, func: Func, args: &[Id]) -> Option<Id> {
-        let Src::Slot { at, lanes: 1, .. } = self.program.src[args[0]] else { return None };
+        let index = match func {
+            Func::Mux => |v: i64, _: usize| 2 - (v as usize).min(1),
+            Func::Select => |v: i64, n: usize| 1 + (v as usize).min(n - 2),
+            _ => return None,
+        };
+        let Src::Slot { at, lanes, .. } = self.program.src[args[0]] else { return None };
         if self.program.net.nodes[args[0]].by_stream {
             return None;
         }
-        let index = self.slots[at as usize] as usize;
-        match func {
-            Func::Mux => Some(args[2 - index.min(1)]),
-            Func::Select => Some(args[1 + index.min(args.len() - 2)]),
-            _ => None,
-        }
+        let mut taken =
+            self.slots[at as usize..][..lanes as usize].iter().map(|&v| args[index(v, args.len())]);
+        let first = taken.next()?;
+        taken.all(|one| one == first).then_some(first)
     }
 
     /// Data words that have to be evaluated.
     fn needed(&self) -> Vec<bool> {
         let net = &self.program.net;
-        let mut needed = vec![self.wanted.all; net.nodes.len()];
+        // Words without a name are parts of others.
+        let mut needed: Vec<bool> =
+            net.nodes.iter().map(|n| self.wanted.all && !n.name.is_empty()).collect();
         for r in self.program.data_regs.iter().filter(|r| self.on(r.enable)) {
             needed[r.next] = true;
         }
