@@ -67,10 +67,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         let loaded = bind(&program, &engine, &binding)?;
         let mut state = 7u64;
-        let x: Vec<i32> = (0..ROWS * ROW_LEN)
+        let x: Vec<i8> = (0..ROWS * ROW_LEN)
             .map(|_| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                ((state >> 40) as i8).into()
+                (state >> 40) as i8
             })
             .collect();
         let mut text = String::new();
@@ -100,7 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut ratios = vec![];
         for (mode, streams) in STREAMS {
             let mut session = simulator.session(&loaded, &Parameters::default(), streams, mode);
-            let mut out = vec![0; x.len()];
+            let mut out = vec![0u8; x.len()];
             session.run(&rows, &mut Stall::none(), &mut out);
             let mut best = f64::INFINITY;
             for _ in 0..RUNS {
@@ -111,11 +111,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                 best = best.min((thread_seconds()? - start) / REPETITIONS as f64);
             }
             ratios.push(theirs / best);
-            let differ = out.iter().zip(&want).filter(|(a, b)| **a as u8 != **b).count();
+            let differ = out.iter().zip(&want).filter(|(a, b)| a != b).count();
             assert_eq!(differ, 0, "{name}: codes differ from Verilator's");
         }
         let mut one = simulator.session(&loaded, &Parameters::default(), 1, Mode::Results);
-        let mut out = vec![0; x.len()];
+        let mut out = vec![0u8; x.len()];
         let report = one.run(&rows, &mut Stall::none(), &mut out);
         assert_eq!(report.row_ends.last(), Some(&cycles), "{name}: cycles differ");
         println!("{name:<12} {cycles:>6} {:>18.1} {:>21.1}", ratios[0], ratios[1]);

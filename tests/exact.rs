@@ -10,8 +10,8 @@ use mive::pwl::{Function, Table};
 use mive::reference::exact::{
     Affine, Codes, Epsilon, Form, LineTable, Mean, Norm, Points, Row, Softmax,
 };
-use mive::rtl::step::Mode;
-use mive::simulate::{Parameters, Rows, Simulator, Stall};
+use mive::rtl::step::{Mode, Num};
+use mive::simulate::{Parameters, Rows, Session, Simulator, Stall};
 use num_bigint::BigInt;
 use std::path::Path;
 
@@ -409,6 +409,39 @@ fn a_masked_element_has_no_magnitude() {
     });
     let kept = |y: &[i32]| -> Vec<i32> { (0..n).filter(|i| i % 7 != 3).map(|i| y[i]).collect() };
     assert_eq!(kept(&clean), kept(&hidden));
+}
+
+/// Rows of any storage type give the same codes: a partial chunk, several rows a stream, an idle stream.
+#[test]
+fn narrow_codes_agree() {
+    let engine = engine("edge");
+    let simulator = Simulator::new(&engine);
+    let (n, n_rows) = (21, 11);
+    let binding = Binding {
+        row_len: n as u32,
+        input_format: IntFormat::S8,
+        output_format: IntFormat::U8,
+        input_scale: 1.0 / 16.0,
+        output_scale: 1.0 / 255.0,
+        gamma_scale: 1.0,
+        eps: 0.0,
+        k_max: 0,
+    };
+    let program = library::shipped("softmax").expect("a shipped program");
+    let loaded = bind(&program, &engine, &binding).expect("edge holds it");
+    let x: Vec<i8> = (0..n * n_rows).map(|i| (i * 83 % 256) as u8 as i8).collect();
+    fn run<T: Num, O: Num>(session: &mut Session<'_>, row_len: usize, x: &[T]) -> Vec<i64> {
+        let mut y = vec![O::of(0); x.len()];
+        let rows = Rows { row_len, x, keep: None, k: None };
+        session.run(&rows, &mut Stall::none(), &mut y);
+        y.iter().map(|y| y.wide()).collect()
+    }
+    let mut session = simulator.session(&loaded, &Parameters::default(), 4, Mode::Results);
+    let wide: Vec<i32> = x.iter().map(|&x| x.into()).collect();
+    let expected = run::<i32, i32>(&mut session, n, &wide);
+    assert!(expected.iter().any(|&y| y > 127));
+    assert_eq!(run::<i8, u8>(&mut session, n, &x), expected);
+    assert_eq!(run::<i8, i16>(&mut session, n, &x), expected);
 }
 
 /// Row scales and a huge epsilon: what still fits runs, what would not outweigh a variance is refused.

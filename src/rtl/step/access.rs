@@ -156,10 +156,10 @@ impl Stepper {
     ///
     /// # Panics
     /// When it was not evaluated, or is the same for all streams.
-    pub fn get_rows(
+    pub fn get_rows<O: Num>(
         &self,
         port: Out,
-        to: &mut [i32],
+        to: &mut [O],
         part: impl Fn(usize) -> Range<usize>,
         map: impl Fn(i32) -> i32,
     ) {

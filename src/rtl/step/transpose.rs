@@ -67,10 +67,10 @@ fn gather_to<T: Num, O: Num>(
 
 /// Reads `streams` streams from a buffer; lanes without a place are dropped.
 #[inline(always)]
-fn scatter_from<T: Num>(
+fn scatter_from<T: Num, O: Num>(
     from: &[T],
     streams: usize,
-    to: &mut [i32],
+    to: &mut [O],
     part: &impl Part,
     map: &impl Fn(i32) -> i32,
 ) {
@@ -78,14 +78,16 @@ fn scatter_from<T: Num>(
     for s in (0..streams).step_by(SIDE) {
         let n = (streams - s).min(SIDE);
         for l in (0..lanes).step_by(SIDE) {
-            let mut block = [[0; SIDE]; SIDE];
+            let mut block = [[O::of(0); SIDE]; SIDE];
             for j in 0..(lanes - l).min(SIDE) {
                 let line = &from[(l + j) * streams + s..][..n];
                 match <&[T; SIDE]>::try_from(line) {
-                    Ok(line) => (0..SIDE).for_each(|i| block[i][j] = map(line[i].wide() as i32)),
-                    Err(_) => {
-                        line.iter().zip(&mut block).for_each(|(v, b)| b[j] = map(v.wide() as i32))
-                    }
+                    Ok(line) => (0..SIDE)
+                        .for_each(|i| block[i][j] = O::of(map(line[i].wide() as i32).into())),
+                    Err(_) => line
+                        .iter()
+                        .zip(&mut block)
+                        .for_each(|(v, b)| b[j] = O::of(map(v.wide() as i32).into())),
                 }
             }
             for (i, row) in block.iter().enumerate().take(n) {
@@ -126,8 +128,8 @@ dispatch!(
     (to: &mut [O], streams: usize, from: &[T], part: &P, rest: i64)
 );
 dispatch!(
-    run_scatter, scatter_avx2, scatter_from, (T: Num, P: Part, M: Fn(i32) -> i32),
-    (from: &[T], streams: usize, to: &mut [i32], part: &P, map: &M)
+    run_scatter, scatter_avx2, scatter_from, (T: Num, O: Num, P: Part, M: Fn(i32) -> i32),
+    (from: &[T], streams: usize, to: &mut [O], part: &P, map: &M)
 );
 
 /// Writes `streams` streams of `from` to a buffer; lanes without a place take `rest`.
@@ -147,11 +149,11 @@ pub(super) fn gather<T: Num>(
 
 /// Reads lanes of `streams` streams, as `map` has them, to their places in `to`; a lane without one is
 /// dropped.
-pub(super) fn scatter(
+pub(super) fn scatter<O: Num>(
     isa: Isa,
     (from, lanes): (&Buf, Range<usize>),
     streams: usize,
-    to: &mut [i32],
+    to: &mut [O],
     part: &impl Part,
     map: &impl Fn(i32) -> i32,
 ) {
