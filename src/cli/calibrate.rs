@@ -7,10 +7,12 @@ use serde_json::{Map, Value, json};
 
 use super::estimate::{self, FlowArg};
 use super::{Failure, output, synth};
+use crate::tech::power::Cells;
 use crate::tech::{Flow, Tech};
 use crate::tensor::AtomicFile;
 use crate::tools::YOSYS;
 use crate::tools::calibrate::{Error, ErrorTable, calibrate};
+use crate::tools::energy;
 use crate::tools::library::LibraryFiles;
 use crate::tools::operations;
 use crate::tools::samples::{self, HELD_OUT, Subject};
@@ -155,6 +157,7 @@ fn techs(args: &Args) -> Result<Vec<(Tech, Option<LibraryFiles>)>, Failure> {
                 library: Some(facts),
                 device: None,
                 area: vec![],
+                energy: energy::from_cells(&Cells::of(&library.group)),
             },
             Some(library),
         ));

@@ -4,12 +4,14 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
+use super::energy::{self, EnergyArgs};
 use super::{Failure, load, output};
 use crate::engine::Engine;
 use crate::estimate::area::{self, Area};
 use crate::estimate::memory::{Memory, memories};
+use crate::isa::Program;
 use crate::program::listing::{Cycles, cycles};
-use crate::program::{bind, library};
+use crate::program::{Loaded, bind, library};
 use crate::report::nominal;
 use crate::tech::{AreaModel, Flow, SHIPPED, Tech};
 
@@ -32,6 +34,11 @@ pub struct Args {
     /// Row length in elements.
     #[arg(long, value_name = "N", requires = "op")]
     n: Option<u32>,
+    #[command(flatten)]
+    energy: EnergyArgs,
+    /// Clock period that the power is for, ps [default: pipeline.clock_ps of the configuration].
+    #[arg(long, value_name = "PS", value_parser = clap::value_parser!(u32).range(1..))]
+    clock_ps: Option<u32>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -95,6 +102,8 @@ struct Estimate<'t> {
     memories: Vec<Memory>,
     /// Program, row length and cycles.
     cycles: Option<(String, u32, Cycles)>,
+    energy: Option<energy::Known>,
+    clock_ps: Option<u32>,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
@@ -102,18 +111,28 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let tech = tech(&args.tech)?;
     let model = model(&tech, args.flow.map(Flow::from))?;
     let blocks = area::blocks_of(&engine.config);
-    let cycles = match (&args.op, args.n) {
-        (Some(op), Some(n)) => Some((op.clone(), n, cycles_of(op, n, &engine)?)),
-        _ => None,
-    };
+    let area = area::area(&blocks, model);
+    let (mut cycles, mut energy) = (None, None);
+    if let (Some(op), Some(n)) = (&args.op, args.n) {
+        let program = program(op)?;
+        let loaded = bound(&program, n, &engine)?;
+        // Enough rows for two in flight to settle.
+        cycles = Some((op.clone(), n, self::cycles(&loaded, &engine, 2)));
+        let ge = area.core() + area.shell();
+        let known = energy::estimate(&args.energy, &program, &loaded.binding, &engine, &tech, ge)?;
+        energy = Some(known);
+    }
+    let clock_ps = args.clock_ps.or(Some(engine.config.clock_ps).filter(|&ps| ps > 0));
     let estimate = Estimate {
-        area: area::area(&blocks, model),
+        area,
         flops: blocks.iter().map(|b| b.copies * b.counts.flops()).sum(),
         memories: memories(&engine),
         engine,
         tech: &tech,
         model,
         cycles,
+        energy,
+        clock_ps,
     };
     match args.json {
         true => output::print_json(&estimate.to_json())?,
@@ -122,12 +141,16 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Cycles of a shipped program with the first formats that it runs with.
-fn cycles_of(op: &str, n: u32, engine: &Engine) -> Result<Cycles, Failure> {
-    let program = library::shipped(op).ok_or_else(|| {
+/// A shipped program.
+fn program(op: &str) -> Result<Program, Failure> {
+    library::shipped(op).ok_or_else(|| {
         let names: Vec<&str> = library::SHIPPED.iter().map(|(name, _)| *name).collect();
         Failure::input(format!("--op: found `{op}`, expected one of {}", names.join(", ")))
-    })?;
+    })
+}
+
+/// A program with the first formats that it runs with.
+fn bound(program: &Program, n: u32, engine: &Engine) -> Result<Loaded, Failure> {
     let config = &engine.config;
     let pairs = config
         .input_formats
@@ -135,9 +158,8 @@ fn cycles_of(op: &str, n: u32, engine: &Engine) -> Result<Cycles, Failure> {
         .flat_map(|i| config.output_formats.iter().map(move |o| (*i, *o)));
     let mut refusal = None;
     for formats in pairs {
-        match bind(&program, engine, &nominal::binding(&program, engine, formats, n)) {
-            // Enough rows for two in flight to settle.
-            Ok(loaded) => return Ok(cycles(&loaded, engine, 2)),
+        match bind(program, engine, &nominal::binding(program, engine, formats, n)) {
+            Ok(loaded) => return Ok(loaded),
             Err(e) => refusal = refusal.or(Some(e)),
         }
     }
@@ -197,6 +219,9 @@ impl Estimate<'_> {
                 c.first_row, c.per_row
             );
         }
+        if let Some(energy) = &self.energy {
+            text += &energy.to_text(self.clock_ps);
+        }
         text
     }
 
@@ -231,7 +256,7 @@ impl Estimate<'_> {
         let cycles = self.cycles.as_ref().map(|(op, n, c)| {
             json!({ "op": op, "n": n, "first_row": c.first_row, "per_row": c.per_row })
         });
-        json!({
+        let mut all = json!({
             "schema_version": 1,
             "config": self.engine.config.name,
             "sha256": self.engine.config.sha256(),
@@ -240,6 +265,10 @@ impl Estimate<'_> {
             "tool": self.model.tool,
             "area": area,
             "cycles": cycles,
-        })
+        });
+        if let (Some(energy), Some(all)) = (&self.energy, all.as_object_mut()) {
+            all.extend(energy.to_json(self.clock_ps));
+        }
+        all
     }
 }

@@ -7,6 +7,7 @@ mod check;
 mod demo;
 mod doctor;
 mod emit;
+mod energy;
 mod estimate;
 mod load;
 mod output;

@@ -2,6 +2,7 @@
 //!
 //! Nothing here prints: a job returns its figures and reports progress through a callback.
 pub mod accuracy;
+pub mod activations;
 pub mod cycles;
 pub mod error;
 pub mod figures;
@@ -16,4 +17,4 @@ pub mod run;
 pub use error::RunError;
 pub use figures::RunFigures;
 pub use plan::Request;
-pub use run::{TraceTo, Watch, Watched, run_tensor};
+pub use run::{TraceTo, Watch, Watched, run_tensor, workload};

@@ -2,6 +2,7 @@
 //! output. Results are merged in row order: the same bytes for any number of threads.
 mod walk;
 mod watch;
+mod workload;
 
 use std::sync::Mutex;
 
@@ -22,6 +23,7 @@ use crate::tensor::{Scale, TensorWriter, absmax_scale};
 use walk::Walk;
 pub use walk::{Event, OnEvent, Progress};
 pub use watch::{TraceTo, Watch, Watched};
+pub use workload::workload;
 
 /// Streams of a session: rows that are stepped together.
 const STREAMS: usize = 256;

@@ -122,6 +122,11 @@ impl Simulator {
         &self.program
     }
 
+    /// Lanes of the engine.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
     /// Streams with a program and parameters loaded.
     pub fn session(
         &self,
@@ -129,6 +134,18 @@ impl Simulator {
         parameters: &Parameters,
         streams: usize,
         mode: Mode,
+    ) -> Session<'_> {
+        self.session_watched(loaded, parameters, streams, mode, &mut |_| ())
+    }
+
+    /// As [`Self::session`], and shows each cycle of the loading before its clock.
+    pub fn session_watched(
+        &self,
+        loaded: &Loaded,
+        parameters: &Parameters,
+        streams: usize,
+        mode: Mode,
+        watch: &mut dyn FnMut(&Stepper),
     ) -> Session<'_> {
         let mut stepper = Stepper::new(&self.program, streams);
         stepper.set_mode(mode);
@@ -138,7 +155,7 @@ impl Simulator {
             format_is_signed: loaded.binding.output_format.is_signed,
             format_bits: loaded.binding.output_format.bits,
         };
-        session.load(loaded, parameters);
+        session.load(loaded, parameters, watch);
         session
     }
 }
@@ -157,7 +174,7 @@ impl Session<'_> {
     }
 
     /// Cycles that loading takes: one a word.
-    fn load(&mut self, loaded: &Loaded, parameters: &Parameters) {
+    fn load(&mut self, loaded: &Loaded, parameters: &Parameters, watch: &mut dyn FnMut(&Stepper)) {
         let p = self.simulator.ports;
         self.stepper.set_varying::<u8>(p.keep, &[], |_| 0..0, 1);
         for port in [p.tvalid, p.tlast, p.tready, p.clear] {
@@ -182,6 +199,7 @@ impl Session<'_> {
             loop {
                 self.stepper.settle();
                 let is_taken = self.stepper.get_uniform(p.load_ready) == 1;
+                watch(&self.stepper);
                 self.stepper.clock();
                 if is_taken {
                     break;

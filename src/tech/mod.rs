@@ -2,6 +2,7 @@
 //! a calibration writes; no synthesis happens here.
 pub mod cells;
 pub mod liberty;
+pub mod power;
 
 use std::collections::BTreeMap;
 
@@ -34,6 +35,9 @@ pub struct Tech {
     /// Costs in area, one for each flow that was calibrated; the first is the default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub area: Vec<AreaModel>,
+    /// Costs in energy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyModel>,
 }
 
 /// A Liberty library, identified by its text.
@@ -125,6 +129,29 @@ pub struct AreaModel {
     pub shell_error_percent: [f64; 2],
     /// Cost of one gate by block and kind: GE for an ASIC, look-up tables for an FPGA.
     pub costs: BTreeMap<String, BTreeMap<String, f64>>,
+}
+
+/// Energy of what the gates of an engine do, with what it was taken from and how far it was off.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EnergyModel {
+    /// Where the costs come from, in words.
+    pub source: String,
+    /// Engines and programs in the fit; 0 where the costs are those of single cells.
+    pub fitted: u32,
+    /// Engines and programs that judged it and were not in the fit.
+    pub held_out: u32,
+    /// Error of the energy per row, percent, over those: mean of the absolute values, and the largest. `None`
+    /// where it was not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_percent: Option<[f64; 2]>,
+    /// Error of the leakage, percent, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leakage_error_percent: Option<[f64; 2]>,
+    /// Leakage of one GE, nW.
+    pub leakage_nw_per_ge: f64,
+    /// Energy of each event, fJ, by its name.
+    pub costs_fj: BTreeMap<String, f64>,
 }
 
 /// Why a technology cannot be used.

@@ -1,5 +1,6 @@
 //! External tools: finding them, asking their version, running them with their output captured.
 pub mod calibrate;
+pub mod energy;
 pub mod library;
 pub mod lockstep;
 pub mod operations;
