@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Map, Value, json};
 
 use super::estimate::{self, FlowArg};
-use super::{Failure, output, synth};
+use super::{Failure, calibrate_energy, output, synth};
 use crate::tech::power::Cells;
 use crate::tech::{Flow, Tech};
 use crate::tensor::AtomicFile;
@@ -51,6 +51,9 @@ pub struct Args {
     /// Folder in which each technology is written with its new costs, NAME.toml.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Measure the energy of gates instead of their area: synthesised netlists on real rows, cell by cell.
+    #[arg(long, conflicts_with = "fpga")]
+    energy: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -76,14 +79,17 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     std::fs::create_dir_all(runs).map_err(|e| {
         Failure::input(format!("--runs: found {e}, expected a folder that can be written"))
     })?;
+    let held_out = (0..u64::from(args.check)).map(|k| HELD_OUT + k);
+    let seeds: Vec<u64> = (0..u64::from(args.fit)).chain(held_out).collect();
+    if args.energy {
+        return energies(args, techs, outs, runs, &seeds);
+    }
     let mut subjects = vec![];
     for (tech, library) in &techs {
         let target = Target::new(tech, flow, library.as_ref())?;
         let path = runs.join(format!("{}_{}.csv", tech.name, flow.name()));
         subjects.push(Subject::new(target, path)?);
     }
-    let held_out = (0..u64::from(args.check)).map(|k| HELD_OUT + k);
-    let seeds: Vec<u64> = (0..u64::from(args.fit)).chain(held_out).collect();
     let bar = indicatif::ProgressBar::new(seeds.len() as u64);
     samples::complete(&mut subjects, &seeds, |done| bar.set_position(done as u64))?;
     bar.finish_and_clear();
@@ -118,6 +124,40 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             "schema_version": 1,
             "flow": flow.name(),
             "tool": tool,
+            "fitted": args.fit,
+            "held_out": args.check,
+            "error_percent": all,
+        }))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `--energy`: fits the energies of each technology in turn.
+fn energies(
+    args: &Args,
+    techs: Vec<(Tech, Option<LibraryFiles>)>,
+    outs: Vec<Option<AtomicFile>>,
+    runs: &Path,
+    seeds: &[u64],
+) -> Result<ExitCode, Failure> {
+    let mut all = Map::new();
+    for ((mut tech, library), out) in techs.into_iter().zip(outs) {
+        let table = calibrate_energy::energies(&mut tech, library.as_ref(), runs, seeds)?;
+        if !args.json {
+            output::print(&to_text(&format!("{}, energy", tech.name), Flow::Area, args, &table))?;
+        }
+        all.insert(tech.name.clone(), to_json(&table));
+        if let Some(mut out) = out {
+            out.write_all(tech.to_toml().as_bytes())
+                .map_err(|e| Failure::input(out.refusal(&e)))?;
+            out.finish()?;
+        }
+    }
+    if args.json {
+        output::print_json(&json!({
+            "schema_version": 1,
+            "flow": Flow::Area.name(),
+            "quantity": "energy",
             "fitted": args.fit,
             "held_out": args.check,
             "error_percent": all,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use crate::engine::Engine;
-use crate::estimate::activity::{activity, streams};
+use crate::estimate::activity::{Work, activity, streams};
 use crate::estimate::energy::{self, Energy};
 use crate::isa::Program;
 use crate::program::Binding;
@@ -36,23 +36,24 @@ pub enum Known {
     },
 }
 
-/// Estimates the energy of a program, with the formats that its cycles were counted with.
+/// Rows made ready for an engine.
+pub struct Prepared {
+    pub work: Work,
+    /// What they are, in words.
+    pub rows: String,
+}
+
+/// Makes the user's rows ready, or the built-in ones.
 ///
 /// # Errors
-/// The rows that the user gave cannot be taken.
-pub fn estimate(
+/// The rows cannot be taken, or do not run on the engine.
+pub fn prepare(
     args: &EnergyArgs,
     program: &Program,
     binding: &Binding,
     engine: &Engine,
-    tech: &Tech,
-    area_ge: f64,
-) -> Result<Known, RunError> {
-    let Some(model) = &tech.energy else {
-        return Ok(Known::Nothing(format!("{} has no table of energies", tech.name)));
-    };
+) -> Result<Prepared, RunError> {
     let n = binding.row_len;
-    let formats = (Some(binding.input_format), Some(binding.output_format));
     let (request, source, _folder) = match &args.input {
         Some(path) => {
             check_length(path, n)?;
@@ -70,15 +71,35 @@ pub fn estimate(
             (made.request.clone(), made.source.clone(), Some(made))
         }
     };
+    let formats = (Some(binding.input_format), Some(binding.output_format));
     let request = Request { in_format: formats.0, out_format: formats.1, ..request };
-    let work = match workload(&request, engine, MOST_ROWS) {
-        Ok(work) => work,
+    let work = workload(&request, engine, MOST_ROWS)?;
+    let rows = format!("{} rows of {source}", streams(&work));
+    Ok(Prepared { work, rows })
+}
+
+/// Estimates the energy of a program, with the formats that its cycles were counted with.
+///
+/// # Errors
+/// The rows that the user gave cannot be taken.
+pub fn estimate(
+    args: &EnergyArgs,
+    program: &Program,
+    binding: &Binding,
+    engine: &Engine,
+    tech: &Tech,
+    area_ge: f64,
+) -> Result<Known, RunError> {
+    let Some(model) = &tech.energy else {
+        return Ok(Known::Nothing(format!("{} has no table of energies", tech.name)));
+    };
+    let Prepared { work, rows } = match prepare(args, program, binding, engine) {
+        Ok(prepared) => prepared,
         Err(e) if args.input.is_some() => return Err(e),
         Err(e) => return Ok(Known::Nothing(format!("the built-in rows cannot be run: {e}"))),
     };
-    let rows = format!("{} rows of {source}", streams(&work));
     let energy = energy::energy(&activity(engine, &work), area_ge, model);
-    Ok(Known::Estimate { energy, model: model.clone(), rows, n })
+    Ok(Known::Estimate { energy, model: model.clone(), rows, n: binding.row_len })
 }
 
 /// Rows of another length than the one asked for are refused.
@@ -108,25 +129,23 @@ impl Known {
             Some([mean, worst]) => format!("(error {mean} % in the mean, {worst} % at worst)"),
             None => "(error not measured)".to_string(),
         };
-        let mut text = format!(
-            "energy{:>37.1} pJ a row, {:.3} pJ an element  {error}\n",
-            energy.per_row_pj,
-            energy.per_row_pj / f64::from(n)
-        );
-        text += &format!("  of which clocking{:>24.1} pJ a row\n", energy.clock_per_row_pj);
-        text += &format!("  leakage{:>34.3} uW, apart\n", energy.leakage_uw);
+        let mut text = format!("energy of a row{:>28.1} pJ  {error}\n", energy.per_row_pj);
+        text += &format!("  of an element{:>28.3} pJ\n", energy.per_row_pj / f64::from(n));
+        text += &format!("  clocking, of a row{:>23.1} pJ\n", energy.clock_per_row_pj);
+        text += &format!("  leakage, apart{:>27.3} uW\n", energy.leakage_uw);
         text += &match clock_ps {
             Some(ps) => {
                 let power = energy.power_mw(f64::from(ps));
-                format!("  power{:>36.3} mW at a clock of {ps} ps, leakage included\n", power)
+                format!("  power{power:>36.3} mW at a clock of {ps} ps, leakage included\n")
             }
             None => "  power: give --clock-ps\n".to_string(),
         };
         text + &format!("  on {rows}; {LEFT_OUT}\n")
     }
 
-    /// The object `energy`, and `power_mw` with its error, which stand beside each other.
-    pub fn to_json(&self, clock_ps: Option<u32>) -> Map<String, Value> {
+    /// The object `energy`, and `power_mw` with its error, which stand beside each other. `area_error` is the
+    /// worst error of the area in percent: leakage is so much a GE.
+    pub fn to_json(&self, clock_ps: Option<u32>, area_error: f64) -> Map<String, Value> {
         let mut all = Map::new();
         let (energy, model, rows, n) = match self {
             Known::Nothing(why) => {
@@ -138,7 +157,7 @@ impl Known {
             Known::Estimate { energy, model, rows, n } => (energy, model, rows, *n),
         };
         let [mean, worst] = model.error_percent.map_or([None; 2], |e| e.map(Some));
-        let leakage_worst = model.leakage_error_percent.map(|e| e[1]);
+        let leakage_worst = model.leakage_error_percent.map(|e| e[1] + area_error);
         all.insert(
             "energy".into(),
             json!({

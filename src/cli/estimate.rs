@@ -142,7 +142,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// A shipped program.
-fn program(op: &str) -> Result<Program, Failure> {
+pub fn program(op: &str) -> Result<Program, Failure> {
     library::shipped(op).ok_or_else(|| {
         let names: Vec<&str> = library::SHIPPED.iter().map(|(name, _)| *name).collect();
         Failure::input(format!("--op: found `{op}`, expected one of {}", names.join(", ")))
@@ -150,7 +150,7 @@ fn program(op: &str) -> Result<Program, Failure> {
 }
 
 /// A program with the first formats that it runs with.
-fn bound(program: &Program, n: u32, engine: &Engine) -> Result<Loaded, Failure> {
+pub fn bound(program: &Program, n: u32, engine: &Engine) -> Result<Loaded, Failure> {
     let config = &engine.config;
     let pairs = config
         .input_formats
@@ -267,7 +267,7 @@ impl Estimate<'_> {
             "cycles": cycles,
         });
         if let (Some(energy), Some(all)) = (&self.energy, all.as_object_mut()) {
-            all.extend(energy.to_json(self.clock_ps));
+            all.extend(energy.to_json(self.clock_ps, self.model.core_error_percent[1]));
         }
         all
     }

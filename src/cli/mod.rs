@@ -3,6 +3,7 @@
 mod accuracy;
 mod args;
 mod calibrate;
+mod calibrate_energy;
 mod check;
 mod demo;
 mod doctor;
@@ -15,6 +16,7 @@ mod programs;
 mod progress;
 mod run;
 mod synth;
+mod synth_energy;
 mod verify;
 
 use std::process::ExitCode;

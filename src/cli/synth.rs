@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
+use super::energy::EnergyArgs;
 use super::estimate::{self, FlowArg};
-use super::{Failure, load, output};
+use super::{Failure, load, output, synth_energy};
 use crate::estimate::area::{SHELL, area, blocks};
 use crate::tech::{Flow, Tech};
 use crate::tools::library::LibraryFiles;
@@ -30,6 +31,14 @@ pub struct Args {
     /// Keep the printed text, the scripts and the figures of Yosys in this folder.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Program whose energy is metered on the synthesised netlist (ASIC, area flow).
+    #[arg(long, value_name = "OP", requires = "n")]
+    op: Option<String>,
+    /// Row length in elements.
+    #[arg(long, value_name = "N", requires = "op")]
+    n: Option<u32>,
+    #[command(flatten)]
+    energy: EnergyArgs,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -91,7 +100,20 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     std::fs::create_dir_all(folder).map_err(|e| {
         Failure::input(format!("--keep: found {e}, expected a folder that can be written"))
     })?;
-    let measured = target.measure(&engine.top, folder)?;
+    let (measured, energy) = match (&args.op, args.n, &library) {
+        (Some(op), Some(n), Some(library)) => {
+            let (measured, json) = target.measure_and_netlist(&engine.top, folder)?;
+            let what = (op.as_str(), n, &args.energy);
+            (measured, Some(synth_energy::compare(what, &engine, (&tech, library), &json)?))
+        }
+        (Some(op), ..) => {
+            return Err(Failure::input(format!(
+                "--op: found {op}, expected none for {}, which is an FPGA; leave it out",
+                tech.name
+            )));
+        }
+        _ => (target.measure(&engine.top, folder)?, None),
+    };
     let unit = tech.ge_um2().unwrap_or(1.0);
     let blocks = blocks(&engine);
     let estimated = tech.area_model(Some(flow)).map(|model| area(&blocks, model));
@@ -137,6 +159,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             "core": of(&core),
             "engine": of(&whole),
             "furthest_apart": furthest.map(|(l, _)| l.name.clone()),
+            "energy": energy.map(|e| e.to_json()),
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -162,6 +185,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             format!("\n{} has no costs for this flow; `mive calibrate` finds them.\n", tech.name)
         }
     };
+    text += &energy.map_or(String::new(), |e| e.to_text());
     output::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }

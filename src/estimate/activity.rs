@@ -152,7 +152,7 @@ const MOST_STREAMS: usize = 64;
 /// Rows of a stream before those that are counted: two share the engine, and the first pair is alone in it.
 const WARM_ROWS: usize = 4;
 /// Rows of a stream that are counted: a pair, as the rows of a pair take different times.
-const COUNTED_ROWS: usize = 2;
+pub const COUNTED_ROWS: usize = 2;
 /// Rows of a stream behind them, so that the loader has its work.
 const LAST_ROWS: usize = 2;
 

@@ -145,7 +145,7 @@ pub struct EnergyModel {
     /// where it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_percent: Option<[f64; 2]>,
-    /// Error of the leakage, percent, likewise.
+    /// Error of the leakage of an engine whose area is known, percent, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leakage_error_percent: Option<[f64; 2]>,
     /// Leakage of one GE, nW.

@@ -231,8 +231,16 @@ fn read(cell: &Group, units: &Units) -> Option<Cell> {
         let toggle = names.iter().map(of).collect();
         made.push(Output { name: pin.name().into(), function, toggle, transition });
     }
+    let is_clearing = |when: &str| {
+        // A condition under which nothing but a reset holds.
+        let Some(ff) = ff else { return false };
+        let forced = ["clear", "preset"].map(|k| ff.get(k).and_then(|t| table_of(t, &names, None)));
+        let forced = forced.into_iter().flatten().fold(0, |all, f| all | f);
+        table_of(when, &names, None).is_some_and(|holds| holds & !forced == 0)
+    };
     let input = |pin: &&Group| {
-        let groups = conditional(pin.all("internal_power").collect());
+        let mut groups = conditional(pin.all("internal_power").collect());
+        groups.retain(|g| !g.get("when").is_some_and(is_clearing));
         Input {
             name: pin.name().into(),
             capacitance: pin.number("capacitance").unwrap_or(0.0) * units.capacitance,

@@ -1,8 +1,11 @@
 //! External tools: finding them, asking their version, running them with their output captured.
 pub mod calibrate;
 pub mod energy;
+pub mod energy_samples;
 pub mod library;
 pub mod lockstep;
+pub mod meter;
+pub mod netlist;
 pub mod operations;
 pub mod samples;
 pub mod synthesis;

@@ -110,17 +110,26 @@ impl<'t> Target<'t> {
         top: &Rc<Module>,
         folder: &Path,
     ) -> Result<Vec<Measured>, SynthesisError> {
+        self.map(folder, "")?;
+        self.figures(top, folder)
+    }
+
+    /// [`Target::measure`] and [`Target::netlist`] of an ASIC in one run.
+    ///
+    /// # Errors
+    /// As [`Target::measure`].
+    pub fn measure_and_netlist(
+        &self,
+        top: &Rc<Module>,
+        folder: &Path,
+    ) -> Result<(Vec<Measured>, String), SynthesisError> {
+        let netlist = self.netlist(top, folder)?;
+        Ok((self.figures(top, folder)?, netlist))
+    }
+
+    /// Reads what Yosys wrote into `folder`.
+    fn figures(&self, top: &Rc<Module>, folder: &Path) -> Result<Vec<Measured>, SynthesisError> {
         let style = &style();
-        if let Some(text) = &self.liberty {
-            write(folder, "cells.lib", text)?;
-            let adder = self.tech.library.as_ref().and_then(|l| l.full_adder.as_ref());
-            let values = Values::from([("cell", adder_cell(adder))]);
-            write(folder, "adder_cell.v", &fill(ADDER_CELL.0, ADDER_CELL.1, &values)?)?;
-            let (name, script) = if self.flow == Flow::Area { CELLS_AREA } else { CELLS_PLAIN };
-            let values = Values::from([("liberty", "cells.lib".to_string())]);
-            write(folder, name, &fill(name, script, &values)?)?;
-            YOSYS.succeed(folder, &["-q", "-s", name])?;
-        }
         let text = std::fs::read_to_string(folder.join("stat.txt"))
             .map_err(|e| SynthesisError::NoFigures(e.to_string()))?;
         let stat = cells_by_module(&text);
@@ -130,6 +139,38 @@ impl<'t> Target<'t> {
         }
         modules.retain(|name| !memory_names(style).contains(name));
         modules.iter().map(|name| self.block(top, style, name, &stat)).collect()
+    }
+
+    /// From gates to cells in `folder`, where [`prepare`] has been at work, then the commands `after`.
+    fn map(&self, folder: &Path, after: &str) -> Result<(), SynthesisError> {
+        let Some(text) = &self.liberty else { return Ok(()) };
+        write(folder, "cells.lib", text)?;
+        let adder = self.tech.library.as_ref().and_then(|l| l.full_adder.as_ref());
+        let values = Values::from([("cell", adder_cell(adder))]);
+        write(folder, "adder_cell.v", &fill(ADDER_CELL.0, ADDER_CELL.1, &values)?)?;
+        let (name, script) = if self.flow == Flow::Area { CELLS_AREA } else { CELLS_PLAIN };
+        let values = Values::from([("liberty", "cells.lib".to_string())]);
+        write(folder, name, &(fill(name, script, &values)? + after))?;
+        YOSYS.succeed(folder, &["-q", "-s", name])?;
+        Ok(())
+    }
+
+    /// The cells of a design and how they are connected, as Yosys's JSON. What the tool reads and writes is
+    /// in `folder`.
+    ///
+    /// # Errors
+    /// As [`Target::measure`].
+    pub fn netlist(&self, top: &Rc<Module>, folder: &Path) -> Result<String, SynthesisError> {
+        prepare(top, self.flow, folder)?;
+        self.map(folder, "write_json mapped.json\n")?;
+        let refuse = |e: std::io::Error| SynthesisError::NoFigures(e.to_string());
+        std::fs::read_to_string(folder.join("mapped.json")).map_err(refuse)
+    }
+
+    /// Names of an engine's modules in what the tool wrote: of the top, and what stands before the others.
+    pub fn names(top: &Rc<Module>) -> (String, String) {
+        let style = style();
+        (style.module_name(&top.name), style.prefix.clone())
     }
 
     fn block(
